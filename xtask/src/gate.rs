@@ -1,0 +1,51 @@
+//! The one gate: what must hold before a change lands, in the order of what fails fastest.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+/// The folder that holds the workspace.
+pub(crate) fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_owned()
+}
+
+/// Runs everything, installing what is needed first.
+pub(crate) fn test() -> Result<()> {
+    step("format", &["fmt", "--all", "--check"], &[])?;
+    step("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"], &[])?;
+    step("docs", &["doc", "--workspace", "--no-deps", "--locked", "--document-private-items"], &[
+        ("RUSTDOCFLAGS", "-D warnings"),
+    ])?;
+    if has_nextest() {
+        step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"], &[])?;
+        step("examples in docs", &["test", "--workspace", "--locked", "--doc"], &[])
+    } else {
+        step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &[])
+    }
+}
+
+fn has_nextest() -> bool {
+    let version = Command::new("cargo").args(["nextest", "--version"]).output();
+    version.is_ok_and(|output| output.status.success())
+}
+
+#[expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
+#[expect(clippy::disallowed_methods, reason = "how long a step takes is for the person who waits")]
+fn step(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    eprintln!("── {name}: cargo {}", arguments.join(" "));
+    let start = Instant::now();
+    let status = Command::new("cargo")
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .current_dir(root())
+        .status()
+        .with_context(|| format!("cargo could not be started for {name}"))?;
+    eprintln!("── {name}: {} s", start.elapsed().as_secs());
+    if !status.success() {
+        bail!("{name} failed");
+    }
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `convert-encoder`.
+
+mod gate;
+mod tidy;
+
+use std::process::ExitCode;
+
+/// What `cargo xtask` can do.
+const HELP: &str = "\
+usage: cargo xtask CHORE
+
+  test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
+  tidy              properties of the repository that no compiler checks
+";
+
+#[expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        ["test"] => gate::test(),
+        ["tidy"] => tidy::run(),
+        _ => Err(anyhow::anyhow!("{HELP}")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
