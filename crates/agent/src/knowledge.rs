@@ -1,0 +1,121 @@
+//! What Saem knows: documents, their sections and chunks, and passages as found.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::filter::Tags;
+use crate::identity::Timestamp;
+use crate::names::{CollectionName, DocumentId, SectionId};
+
+/// A document as it is listed; its text is kept apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    pub id: DocumentId,
+    pub collection: CollectionName,
+    /// Where it came from: a path, an address or a name; unique in its collection.
+    pub source: String,
+    pub title: String,
+    pub doc_type: String,
+    pub format: String,
+    /// SHA-256 of the bytes it was made from, in hexadecimal: the same bytes cost nothing again.
+    pub content_hash: String,
+    /// SHA-256 of what shaped the reading besides the bytes (type, mapping, reader's version).
+    pub recipe: String,
+    pub bytes: u64,
+    pub sections: u32,
+    pub chunks: u32,
+    pub tags: Tags,
+    pub updated_at: Option<String>,
+    pub ingested_at: Timestamp,
+    pub status: Status,
+    pub warnings: Vec<String>,
+    /// The tenant's change that this state is: larger is later.
+    pub sequence: u64,
+}
+
+/// How far a document has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Status {
+    /// Its text is kept and searchable, or will be within moments.
+    Ready,
+    /// It could not be read; `reason` says what to do. An earlier good version stays searchable.
+    Failed { reason: String },
+}
+
+/// A named set of documents of one type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collection {
+    pub name: CollectionName,
+    pub doc_type: String,
+    pub created_at: Timestamp,
+}
+
+/// A chunk on its way into the index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewChunk {
+    pub ordinal: u32,
+    pub section: u32,
+    pub text: String,
+    /// Titles from the document down to the section.
+    pub heading_path: Vec<String>,
+    /// Bytes of the document's text that this chunk stands for.
+    pub range: Range<usize>,
+    pub tags: Tags,
+    /// One for each short piece of the text; the best of them counts. Empty: keywords only.
+    pub vectors: Vec<Vec<f32>>,
+}
+
+/// What the index is told about one document: its chunks from now on, none if it is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DocumentChunks {
+    pub document: DocumentId,
+    pub title: String,
+    pub source: String,
+    pub chunks: Vec<NewChunk>,
+}
+
+/// A chunk as found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Passage {
+    pub document: DocumentId,
+    pub chunk: u32,
+    pub section: SectionId,
+    pub title: String,
+    pub source: String,
+    pub heading_path: Vec<String>,
+    pub text: String,
+    pub range: Range<usize>,
+    pub tags: Tags,
+    /// 0 to 1; comparable within one answer only.
+    pub score: f32,
+    pub found: Found,
+}
+
+/// How a passage was found; a side that did not find it says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Found {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyword_rank: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyword_score: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector_rank: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f32>,
+}
+
+/// A node of a document's heading tree with its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    pub id: SectionId,
+    pub parent: Option<SectionId>,
+    pub level: u8,
+    pub heading: String,
+    pub heading_path: Vec<String>,
+    pub text: String,
+    pub range: Range<usize>,
+    /// The text was longer than what was asked for and ends early.
+    pub is_cut: bool,
+}

@@ -1,0 +1,11 @@
+//! What Saem decides, apart from doing it: retrieval, limits, the words of the product and the ports it speaks through.
+
+pub mod filter;
+pub mod fusion;
+pub mod identity;
+pub mod knowledge;
+pub mod names;
+pub mod path_rule;
+pub mod ports;
+pub mod retrieval;
+pub mod text;

@@ -1,0 +1,160 @@
+//! Decides which of the found passages are shown: the share of each kind, and no passage twice.
+
+use std::collections::BTreeSet;
+
+use crate::knowledge::Passage;
+
+/// The `doc_type` whose passages are questions with their answers.
+pub const FAQ: &str = "faq";
+
+/// How many passages of each kind a search over everything gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shares {
+    pub faq: usize,
+    pub guide: usize,
+}
+
+impl Default for Shares {
+    fn default() -> Self {
+        Self { faq: 3, guide: 7 }
+    }
+}
+
+impl Shares {
+    /// All of them together.
+    #[must_use]
+    pub fn total(self) -> usize {
+        self.faq + self.guide
+    }
+}
+
+/// Whether a passage is a question with its answer; everything else counts as a guide.
+#[must_use]
+pub fn is_faq(passage: &Passage) -> bool {
+    let types = passage.tags.get("doc_type").map_or(&[][..], Vec::as_slice);
+    types.iter().any(|value| value.to_string() == FAQ)
+}
+
+/// Picks the best of each kind up to its share, lets one kind fill up for the other, and keeps the order.
+#[must_use]
+pub fn share_out(passages: Vec<Passage>, shares: Shares) -> Vec<Passage> {
+    let faq_there = passages.iter().filter(|passage| is_faq(passage)).count();
+    let guide_there = passages.len() - faq_there;
+    let mut faq = shares.faq + shares.guide.saturating_sub(guide_there);
+    let mut guide = shares.guide + shares.faq.saturating_sub(faq_there);
+    let mut takes = |passage: &Passage| {
+        let left = if is_faq(passage) { &mut faq } else { &mut guide };
+        let takes = *left > 0;
+        *left = left.saturating_sub(1);
+        takes
+    };
+    passages.into_iter().filter(|passage| takes(passage)).take(shares.total()).collect()
+}
+
+/// Texts that share this much of their words say the same.
+const SAME_SHARE: f32 = 0.9;
+
+/// Words that are compared; longer texts are told apart by their beginnings.
+const COMPARED_WORDS_MAX: usize = 400;
+
+/// Leaves out every passage that says the same as one before it.
+#[must_use]
+pub fn without_repeats(passages: Vec<Passage>) -> Vec<Passage> {
+    let mut kept: Vec<(BTreeSet<String>, Passage)> = Vec::with_capacity(passages.len());
+    for passage in passages {
+        let shingles = shingles(&passage.text);
+        if !kept.iter().any(|(earlier, _)| is_same(earlier, &shingles)) {
+            kept.push((shingles, passage));
+        }
+    }
+    kept.into_iter().map(|(_, passage)| passage).collect()
+}
+
+/// Runs of three words, without regard to case and punctuation.
+fn shingles(text: &str) -> BTreeSet<String> {
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(COMPARED_WORDS_MAX)
+        .map(str::to_lowercase)
+        .collect();
+    match words.len() {
+        0..=2 => words.into_iter().collect(),
+        _ => words.windows(3).map(|run| run.join(" ")).collect(),
+    }
+}
+
+fn is_same(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    let (small, large) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    // Far apart in size, they cannot share enough: most pairs end here.
+    if (small.len() as f32) < SAME_SHARE * large.len() as f32 {
+        return false;
+    }
+    let shared = small.iter().filter(|shingle| large.contains(*shingle)).count();
+    let all = small.len() + large.len() - shared;
+    all == 0 || shared as f32 >= SAME_SHARE * all as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{TagValue, Tags};
+    use crate::knowledge::Found;
+    use crate::names::SectionId;
+
+    fn passage(kind: &str, text: &str) -> Passage {
+        let document: crate::names::DocumentId = "0".repeat(32).parse().unwrap();
+        Passage {
+            section: SectionId { document: document.clone(), ordinal: 0 },
+            document,
+            chunk: 0,
+            title: String::new(),
+            source: String::new(),
+            heading_path: vec![],
+            text: text.to_owned(),
+            range: 0..0,
+            tags: Tags::from([("doc_type".to_owned(), vec![TagValue::Text(kind.to_owned())])]),
+            score: 0.0,
+            found: Found::default(),
+        }
+    }
+
+    /// `given` and `expected` hold `f` for a FAQ pair and `g` for a guide.
+    #[track_caller]
+    fn check(given: &str, expected: &str) {
+        let passages =
+            given.chars().map(|c| passage(if c == 'f' { "faq" } else { "guide" }, "")).collect();
+        let out = share_out(passages, Shares::default());
+        let out: String = out.iter().map(|p| if is_faq(p) { 'f' } else { 'g' }).collect();
+        assert_eq!(out, expected, "{given}");
+    }
+
+    #[test]
+    fn each_kind_has_its_share_and_fills_up_for_the_other() {
+        check("ffffffffffgggggggggg", "fffggggggg");
+        check("gfgfgfgfgfgfgfgfgfgf", "gfgfgfgggg");
+        check("ffffffffffff", "ffffffffff");
+        check("gggggggggggg", "gggggggggg");
+        check("fggggggggggg", "fggggggggg");
+        check("ffffffffffgg", "ffffffffgg");
+        check("fg", "fg");
+        check("", "");
+    }
+
+    #[test]
+    fn a_passage_that_says_the_same_comes_once() {
+        let texts =
+            ["예산 알림을 켜려면 설정을 엽니다.", "예산 알림을 켜려면, 설정을 엽니다", "다른 글"];
+        let passages = texts.map(|text| passage("guide", text)).to_vec();
+        let kept: Vec<String> = without_repeats(passages).into_iter().map(|p| p.text).collect();
+        assert_eq!(kept, [texts[0], texts[2]]);
+    }
+
+    #[test]
+    fn a_passage_that_says_more_is_kept() {
+        let long = "one two three four five six seven eight nine ten eleven twelve";
+        let passages =
+            vec![passage("guide", "one two three four five six"), passage("guide", long)];
+        assert_eq!(without_repeats(passages).len(), 2);
+    }
+}
