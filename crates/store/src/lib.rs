@@ -1,0 +1,12 @@
+//! What Saem keeps: documents, jobs, keys and the audit log, in one durable place.
+
+mod audit;
+mod documents;
+mod jobs;
+mod keys;
+mod redb_file;
+mod tables;
+mod writer;
+
+pub use redb_file::{OpenError, Options, Store};
+pub use writer::Health;

@@ -1,0 +1,185 @@
+//! The store's file: opened by one process, with a version, and opened anew after the disk was full.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agent::ports::{Failpoints, NoFailpoints, PortError};
+use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase};
+use tokio::sync::watch;
+
+use crate::tables;
+use crate::writer::{Health, Writer};
+
+/// Everything kept, behind the ports of `agent`. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) file: Arc<File>,
+    pub(crate) writer: Writer,
+}
+
+/// How a store is opened.
+pub struct Options {
+    /// The disk counts as full when less than this is left, so that nothing breaks half-way.
+    pub disk_reserve_bytes: u64,
+    /// Memory for pages of the file.
+    pub cache_bytes: usize,
+    pub failpoints: Arc<dyn Failpoints>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            disk_reserve_bytes: 64 << 20,
+            cache_bytes: 64 << 20,
+            failpoints: Arc::new(NoFailpoints),
+        }
+    }
+}
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("another saem is using {path}: stop it, or choose another folder with --data")]
+    InUse { path: PathBuf },
+    #[error(
+        "{path} was written by a newer saem (schema {found}, this one knows {known}): use that version"
+    )]
+    Newer { path: PathBuf, found: u64, known: u64 },
+    #[error("{path} cannot be opened: {why}")]
+    Unusable { path: PathBuf, why: String },
+}
+
+impl Store {
+    /// Opens the file or makes it, and brings an older one up to date.
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+        let file = Arc::new(File::open(path, &options)?);
+        let writer = Writer::start(Arc::clone(&file), options.failpoints).map_err(|error| {
+            OpenError::Unusable { path: path.to_owned(), why: error.to_string() }
+        })?;
+        Ok(Self { file, writer })
+    }
+
+    /// How the writer is, now and whenever it changes.
+    #[must_use]
+    pub fn health(&self) -> watch::Receiver<Health> {
+        self.writer.health()
+    }
+
+    /// Whether there is room for another write right now.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.file.has_room()
+    }
+
+    /// Reads on a thread that may wait for the disk.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, PortError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&ReadTransaction) -> Result<T, redb::Error> + Send + 'static,
+    {
+        let file = Arc::clone(&self.file);
+        let reading = move || file.with(|database| work(&database.begin_read()?));
+        match tokio::task::spawn_blocking(reading).await {
+            Ok(outcome) => outcome.map_err(|error| broken(Box::new(error))),
+            Err(error) => Err(broken(Box::new(error))),
+        }
+    }
+}
+
+fn broken(source: Box<dyn std::error::Error + Send + Sync>) -> PortError {
+    PortError::Broken { what: "reading from the store", source }
+}
+
+/// The open database; none for the moment in which it is opened anew.
+pub(crate) struct File {
+    path: PathBuf,
+    cache_bytes: usize,
+    disk_reserve_bytes: u64,
+    database: RwLock<Option<Database>>,
+}
+
+impl File {
+    fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
+        let unusable = |why: String| OpenError::Unusable { path: path.to_owned(), why };
+        let database = open_database(path, options.cache_bytes).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => OpenError::InUse { path: path.to_owned() },
+            other => unusable(other.to_string()),
+        })?;
+        let found = prepare(&database).map_err(|error| unusable(error.to_string()))?;
+        if found > tables::SCHEMA_VERSION {
+            let known = tables::SCHEMA_VERSION;
+            return Err(OpenError::Newer { path: path.to_owned(), found, known });
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            cache_bytes: options.cache_bytes,
+            disk_reserve_bytes: options.disk_reserve_bytes,
+            database: RwLock::new(Some(database)),
+        })
+    }
+
+    /// Does something with the open database; opening anew waits until it is done.
+    pub(crate) fn with<T>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<T, redb::Error>,
+    ) -> Result<T, redb::Error> {
+        let guard = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        work(guard.as_ref().ok_or(redb::Error::DatabaseClosed)?)
+    }
+
+    /// Closes and opens the file: after an input or output error, redb wants nothing else.
+    pub(crate) fn reopen(&self) -> Result<(), DatabaseError> {
+        let mut guard = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        drop(guard.take());
+        *guard = Some(open_database(&self.path, self.cache_bytes)?);
+        Ok(())
+    }
+
+    /// Whether the file is open and the disk has more than the reserve left; an unreadable answer counts as room.
+    pub(crate) fn has_room(&self) -> bool {
+        let is_closed = self.database.read().unwrap_or_else(PoisonError::into_inner).is_none();
+        if is_closed && self.reopen().is_err() {
+            return false;
+        }
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        rustix::fs::statvfs(folder).map_or(true, |disk| {
+            disk.f_bavail.saturating_mul(disk.f_frsize) > self.disk_reserve_bytes
+        })
+    }
+}
+
+fn open_database(path: &Path, cache_bytes: usize) -> Result<Database, DatabaseError> {
+    Database::builder().set_cache_size(cache_bytes).create(path)
+}
+
+/// Makes every table, so that reading never meets a missing one, and gives the schema's version.
+fn prepare(database: &Database) -> Result<u64, redb::Error> {
+    if let Ok(version) = read_version(database)
+        && version >= tables::SCHEMA_VERSION
+    {
+        return Ok(version);
+    }
+    let transaction = database.begin_write()?;
+    {
+        transaction.open_table(tables::DOCUMENTS)?;
+        transaction.open_table(tables::CONTENTS)?;
+        transaction.open_table(tables::CHANGES)?;
+        transaction.open_table(tables::DELETED)?;
+        transaction.open_table(tables::SEQUENCES)?;
+        transaction.open_table(tables::COLLECTIONS)?;
+        transaction.open_table(tables::JOBS)?;
+        transaction.open_table(tables::UPLOADS)?;
+        transaction.open_table(tables::IDEMPOTENCY)?;
+        transaction.open_table(tables::KEYS)?;
+        transaction.open_table(tables::AUDIT)?;
+        transaction.open_table(tables::META)?.insert("schema", tables::SCHEMA_VERSION)?;
+    }
+    transaction.commit()?;
+    Ok(tables::SCHEMA_VERSION)
+}
+
+fn read_version(database: &Database) -> Result<u64, redb::Error> {
+    let transaction = database.begin_read()?;
+    let meta = transaction.open_table(tables::META)?;
+    Ok(meta.get("schema")?.map_or(0, |version| version.value()))
+}

@@ -1,0 +1,52 @@
+//! The tables of the store's file and how their rows are written.
+//!
+//! Every key starts with the tenant, so that no read can cross from one to another.
+
+use redb::TableDefinition;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Version of all that follows; a change of meaning adds one and a migration.
+pub(crate) const SCHEMA_VERSION: u64 = 1;
+
+/// Name → number: the schema's version.
+pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
+/// (tenant, document) → record.
+pub(crate) const DOCUMENTS: TableDefinition<(&str, &str), &[u8]> =
+    TableDefinition::new("documents");
+/// (tenant, document) → reading.
+pub(crate) const CONTENTS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("contents");
+/// (tenant, sequence) → document, whether it is still there or not.
+pub(crate) const CHANGES: TableDefinition<(&str, u64), &str> = TableDefinition::new("changes");
+/// (tenant, document) → the sequence of its deletion.
+pub(crate) const DELETED: TableDefinition<(&str, &str), u64> = TableDefinition::new("deleted");
+/// Tenant → last sequence given.
+pub(crate) const SEQUENCES: TableDefinition<&str, u64> = TableDefinition::new("sequences");
+/// (tenant, name) → collection.
+pub(crate) const COLLECTIONS: TableDefinition<(&str, &str), &[u8]> =
+    TableDefinition::new("collections");
+/// (tenant, job) → job.
+pub(crate) const JOBS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("jobs");
+/// (tenant, job) → the bytes it is about.
+pub(crate) const UPLOADS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("uploads");
+/// (tenant, idempotency key) → job.
+pub(crate) const IDEMPOTENCY: TableDefinition<(&str, &str), &str> =
+    TableDefinition::new("idempotency");
+/// Prefix → key.
+pub(crate) const KEYS: TableDefinition<&str, &[u8]> = TableDefinition::new("keys");
+/// (tenant, position) → entry with its chain.
+pub(crate) const AUDIT: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("audit");
+
+/// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
+pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
+    serde_json::to_vec(value).map_err(|error| redb::Error::Corrupted(error.to_string()))
+}
+
+/// A row read back.
+pub(crate) fn from_row<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, redb::Error> {
+    serde_json::from_slice(bytes).map_err(|error| redb::Error::Corrupted(error.to_string()))
+}
+
+/// The smallest text that is larger than every text that starts with `prefix`, for ranges of tuples:
+/// tenants and ids never hold this character.
+pub(crate) const LAST: &str = "\u{10ffff}";

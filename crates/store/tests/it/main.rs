@@ -1,0 +1,103 @@
+//! The store keeps the promises of its ports, and survives what happens to files.
+
+use std::sync::Arc;
+
+use agent::ports::{Audit, DocumentList, Documents};
+use store::{Options, Store};
+use testkit::contracts;
+use testkit::samples::{id, kept, tenant};
+
+fn open(folder: &tempfile::TempDir) -> Store {
+    Store::open(&folder.path().join("saem.redb"), Options::default()).unwrap()
+}
+
+#[tokio::test]
+async fn the_redb_store_keeps_every_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    contracts::documents::keeps_its_promise(&store).await;
+    contracts::jobs::keeps_its_promise(&store).await;
+    contracts::keys::keeps_its_promise(&store).await;
+    contracts::audit::keeps_its_promise(&store, &store).await;
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_a_new_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = tenant("mine");
+    let store = open(&folder);
+    store.put(&mine, kept(&id('a'), "one", "text")).await.unwrap();
+    drop(store);
+    let store = reopened(&folder).await;
+    assert_eq!(store.content(&mine, &id('a')).await.unwrap(), Some(b"text".to_vec()));
+    assert_eq!(store.first_forged(&mine).await.unwrap(), None);
+}
+
+/// The writer's thread lets the file go a moment after the last handle is dropped.
+async fn reopened(folder: &tempfile::TempDir) -> Store {
+    loop {
+        match Store::open(&folder.path().join("saem.redb"), Options::default()) {
+            Ok(store) => return store,
+            Err(store::OpenError::InUse { .. }) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_process_is_told_who_has_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let _first = open(&folder);
+    let second = Store::open(&folder.path().join("saem.redb"), Options::default());
+    let error = second.err().unwrap().to_string();
+    assert!(error.contains("another saem is using") && error.contains("--data"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_store_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saem.redb");
+    std::fs::write(&path, b"this is not a database").unwrap();
+    assert!(Store::open(&path, Options::default()).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), b"this is not a database");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_and_reading_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = tenant("mine");
+    let path = folder.path().join("saem.redb");
+    let store = Store::open(&path, Options::default()).unwrap();
+    store.put(&mine, kept(&id('a'), "one", "text")).await.unwrap();
+    drop(store);
+    let options = Options { disk_reserve_bytes: u64::MAX, ..Options::default() };
+    let store = loop {
+        match Store::open(&path, Options { disk_reserve_bytes: u64::MAX, ..Options::default() }) {
+            Ok(store) => break store,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    drop(options);
+    let refused = store.put(&mine, kept(&id('b'), "two", "text")).await.unwrap_err();
+    assert!(matches!(refused, agent::ports::PortError::Full), "{refused}");
+    assert!(store.get(&mine, &id('a')).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn many_writers_at_once_all_come_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&folder));
+    let mine = tenant("mine");
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..200u32 {
+        let (store, mine) = (Arc::clone(&store), mine.clone());
+        let id = format!("{number:032x}").parse().unwrap();
+        tasks.spawn(async move { store.put(&mine, kept(&id, "x", "y")).await.unwrap() });
+    }
+    let mut sequences = tasks.join_all().await;
+    sequences.sort_unstable();
+    assert_eq!(sequences, (1..=200).collect::<Vec<u64>>());
+    let list = DocumentList { limit: 1000, ..DocumentList::default() };
+    assert_eq!(store.list(&mine, list).await.unwrap().items.len(), 200);
+    assert_eq!(store.first_forged(&mine).await.unwrap(), None);
+}

@@ -1,0 +1,7 @@
+//! What every port promises, as functions that each implementation has to pass.
+
+pub mod audit;
+pub mod documents;
+pub mod index;
+pub mod jobs;
+pub mod keys;

@@ -1,0 +1,10 @@
+//! A world for tests: contracts of the ports, a hand-set clock, peers that misbehave.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that meets something unexpected should end there"
+)]
+
+pub mod clock;
+pub mod contracts;
+pub mod samples;
