@@ -15,10 +15,16 @@ pub(crate) fn root() -> PathBuf {
 /// Runs everything, installing what is needed first.
 pub(crate) fn test() -> Result<()> {
     step("format", &["fmt", "--all", "--check"], &[])?;
-    step("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"], &[])?;
-    step("docs", &["doc", "--workspace", "--no-deps", "--locked", "--document-private-items"], &[
-        ("RUSTDOCFLAGS", "-D warnings"),
-    ])?;
+    step(
+        "lints",
+        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        &[],
+    )?;
+    step(
+        "docs",
+        &["doc", "--workspace", "--no-deps", "--locked", "--document-private-items"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )?;
     if has_nextest() {
         step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"], &[])?;
         step("examples in docs", &["test", "--workspace", "--locked", "--doc"], &[])

@@ -1,47 +1,149 @@
-//! Merges what the two sides of a search found.
+//! Merges what the words of a question found with what its meaning found.
+//!
+//! The keyword side is right more often, so it leads; the vector side gets a weight that grows as
+//! less of the question is met by words. A passage in another language than the question cannot be
+//! found by words at all: there its nearness in meaning stands in for the words.
 
-use crate::knowledge::Found;
-use crate::ports::{ChunkKey, Hit};
+use std::collections::BTreeMap;
 
-/// A chunk with the score that both sides give it together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fused {
-    pub key: ChunkKey,
+/// What the keyword index found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeywordFound<Id> {
+    /// In any order; each id once.
+    pub hits: Vec<KeywordHit<Id>>,
+    /// How much of what was asked the best hit says, by weight: 0 to 1.
+    pub coverage: f32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeywordHit<Id> {
+    pub id: Id,
+    /// Above 0, in any unit.
     pub score: f32,
-    pub found: Found,
 }
 
-impl Fused {
-    /// A chunk that a filter alone has listed.
-    #[must_use]
-    pub fn listed(hit: Hit) -> Self {
-        Self { key: hit.key, score: hit.score, found: Found::default() }
-    }
+/// What the vector index found: in any order; each id once, with its best piece.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VectorHit<Id> {
+    pub id: Id,
+    pub cosine: f32,
+    pub language: PassageLanguage,
 }
 
-/// The best `count` of both lists.
-#[must_use]
-pub fn fuse(keyword: &[Hit], _keyword_score_max: f32, vector: &[Hit], count: usize) -> Vec<Fused> {
-    let mut all: Vec<Fused> = Vec::new();
-    let top = keyword.first().map_or(1.0, |hit| hit.score.max(f32::MIN_POSITIVE));
-    for (rank, hit) in (1..).zip(keyword) {
-        let found =
-            Found { keyword_rank: Some(rank), keyword_score: Some(hit.score), ..Found::default() };
-        all.push(Fused { key: hit.key, score: 0.75 * hit.score / top, found });
+/// A passage's language, seen from the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassageLanguage {
+    Same,
+    Other,
+}
+
+/// A passage with its place in both lists, which says how it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fused<Id> {
+    pub id: Id,
+    /// 0 to 1; comparable within one question only.
+    pub score: f32,
+    /// From 1; none when that side did not find it.
+    pub keyword_rank: Option<usize>,
+    pub vector_rank: Option<usize>,
+}
+
+/// Share of the vector side when words meet the question well.
+const VECTOR_SHARE_MIN: f32 = 0.18;
+
+/// And when they meet next to nothing of it.
+const VECTOR_SHARE_MAX: f32 = 0.5;
+
+/// Coverage from which words are trusted fully, and below which they are trusted least.
+const COVERAGE_GOOD: f32 = 0.35;
+const COVERAGE_POOR: f32 = 0.1;
+
+/// What nearness counts as words in a passage that is in another language.
+const OTHER_LANGUAGE: f32 = 0.8;
+
+/// The vector hit after so many marks nearness 0: beyond it, cosines are the noise of the corpus.
+const NEARNESS_RANKS: usize = 50;
+
+/// How many passages to ask the vector side for.
+pub const VECTOR_HITS: usize = 2 * NEARNESS_RANKS;
+
+/// Returns the passages of both lists, best first; equal ones in the order of their ids.
+///
+/// Ask the vector side for [`VECTOR_HITS`] or more, whatever is shown in the end: the far ones tell
+/// how near the near ones are. A score that is not a number counts as not found.
+pub fn fuse<Id: Ord + Clone>(
+    keyword: &KeywordFound<Id>,
+    vector: &[VectorHit<Id>],
+) -> Vec<Fused<Id>> {
+    let keyword_hits = best_first(&keyword.hits, |hit| (hit.score, &hit.id));
+    let vector_hits = best_first(vector, |hit| (hit.cosine, &hit.id));
+    let mut passages: BTreeMap<Id, Evidence> = BTreeMap::new();
+    let best = keyword_hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
+    for (rank, hit) in (1..).zip(&keyword_hits) {
+        let evidence = passages.entry(hit.id.clone()).or_default();
+        evidence.words = (hit.score / best).max(0.0);
+        evidence.keyword_rank = Some(rank);
     }
-    for (rank, hit) in (1..).zip(vector) {
-        let share = 0.25 * hit.score.max(0.0);
-        if let Some(known) = all.iter_mut().find(|known| known.key == hit.key) {
-            known.score += share;
-            known.found.vector_rank = Some(rank);
-            known.found.similarity = Some(hit.score);
-        } else {
-            let found =
-                Found { vector_rank: Some(rank), similarity: Some(hit.score), ..Found::default() };
-            all.push(Fused { key: hit.key, score: share, found });
+    let nearest = vector_hits.first().map_or(1.0, |hit| hit.cosine);
+    let far = vector_hits.get(NEARNESS_RANKS).or(vector_hits.last()).map_or(0.0, |hit| hit.cosine);
+    for (rank, hit) in (1..).zip(&vector_hits) {
+        let evidence = passages.entry(hit.id.clone()).or_default();
+        evidence.nearness = nearness(hit.cosine, nearest, far);
+        evidence.vector_rank = Some(rank);
+        if hit.language == PassageLanguage::Other {
+            evidence.words = evidence.words.max(OTHER_LANGUAGE * evidence.nearness);
         }
     }
-    all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.key.cmp(&b.key)));
-    all.truncate(count);
-    all
+    let vector_share = vector_share(!keyword_hits.is_empty(), keyword.coverage);
+    let mut fused: Vec<Fused<Id>> =
+        passages.into_iter().map(|(id, evidence)| evidence.fused(id, vector_share)).collect();
+    // Stable, and the map was in the order of ids.
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    fused
 }
+
+/// What both sides say of a passage; 0 where a side did not find it.
+#[derive(Default)]
+struct Evidence {
+    /// 0 to 1, the best keyword hit having 1.
+    words: f32,
+    /// 0 to 1, the nearest vector hit having 1.
+    nearness: f32,
+    keyword_rank: Option<usize>,
+    vector_rank: Option<usize>,
+}
+
+impl Evidence {
+    fn fused<Id>(self, id: Id, vector_share: f32) -> Fused<Id> {
+        let score = (1.0 - vector_share) * self.words + vector_share * self.nearness;
+        Fused { id, score, keyword_rank: self.keyword_rank, vector_rank: self.vector_rank }
+    }
+}
+
+fn best_first<'hits, Hit, Id: Ord + 'hits>(
+    hits: &'hits [Hit],
+    key: impl Fn(&'hits Hit) -> (f32, &'hits Id),
+) -> Vec<&'hits Hit> {
+    let mut sorted: Vec<&Hit> = hits.iter().filter(|hit| key(hit).0.is_finite()).collect();
+    sorted.sort_by(|a, b| {
+        let ((a_score, a_id), (b_score, b_id)) = (key(a), key(b));
+        b_score.total_cmp(&a_score).then_with(|| a_id.cmp(b_id))
+    });
+    sorted
+}
+
+fn nearness(cosine: f32, nearest: f32, far: f32) -> f32 {
+    let range = nearest - far;
+    if range > f32::EPSILON { ((cosine - far) / range).clamp(0.0, 1.0) } else { 1.0 }
+}
+
+fn vector_share(found_by_words: bool, coverage: f32) -> f32 {
+    if !found_by_words {
+        return 1.0;
+    }
+    let lack = ((COVERAGE_GOOD - coverage) / (COVERAGE_GOOD - COVERAGE_POOR)).clamp(0.0, 1.0);
+    VECTOR_SHARE_MIN + (VECTOR_SHARE_MAX - VECTOR_SHARE_MIN) * lack
+}
+
+#[cfg(test)]
+mod tests;

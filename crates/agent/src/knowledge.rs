@@ -32,6 +32,8 @@ pub struct Document {
     pub warnings: Vec<String>,
     /// The tenant's change that this state is: larger is later.
     pub sequence: u64,
+    /// When, in the same count, this version was accepted: an earlier one that comes in late does not replace it.
+    pub accepted: u64,
 }
 
 /// How far a document has come.

@@ -4,6 +4,7 @@ pub mod filter;
 pub mod fusion;
 pub mod identity;
 pub mod knowledge;
+pub mod language;
 pub mod names;
 pub mod path_rule;
 pub mod ports;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::filter::Filter;
 use crate::identity::{ApiKey, AuditEntry, Timestamp};
 use crate::knowledge::{Collection, Document, DocumentChunks, Passage};
+use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
 
 /// Why a port did not do what it was asked; variants by who can do something about it.
@@ -65,8 +66,19 @@ pub struct Kept {
     pub document: Document,
     /// The reading of it (an `extract::Extracted`, serialised by `engine`); none keeps the one of before.
     pub content: Option<Vec<u8>>,
+    /// When it was accepted, in the count of changes; none for now.
+    pub accepted: Option<u64>,
     /// Kept together with the change.
     pub audit: AuditEntry,
+}
+
+/// What became of a document that was put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// It is kept, as the change of this number.
+    Kept { sequence: u64 },
+    /// A version that was accepted later, or a deletion, has come before it; nothing was changed.
+    Superseded,
 }
 
 /// A document that changed.
@@ -96,8 +108,8 @@ pub struct DocumentList {
 ///
 /// A write is on disk when its future is ready. A document's record, content and change become visible together.
 pub trait Documents: Send + Sync {
-    /// Keeps a document; gives the sequence of the change. Its collection is made if it is not there.
-    fn put<'a>(&'a self, tenant: &'a TenantId, kept: Kept) -> Later<'a, u64>;
+    /// Keeps a document, unless it comes too late. Its collection is made if it is not there.
+    fn put<'a>(&'a self, tenant: &'a TenantId, kept: Kept) -> Later<'a, Put>;
     /// Forgets documents; says which of them were there.
     fn delete<'a>(
         &'a self,
@@ -146,6 +158,8 @@ pub struct Job {
     /// Who asked for it.
     pub principal: String,
     pub created_at: Timestamp,
+    /// Its place in the tenant's count of changes; given by the store.
+    pub accepted: u64,
     pub finished_at: Option<Timestamp>,
     pub state: JobState,
     /// What is to be done: the engine's own words, as JSON.
@@ -248,6 +262,7 @@ pub struct ChunkKey(pub u64);
 pub struct Hit {
     pub key: ChunkKey,
     pub score: f32,
+    pub language: Language,
 }
 
 /// The two lists of one moment of the index, and the passages behind them.
@@ -256,8 +271,8 @@ pub trait Finding: Send + Sync {
     fn keyword(&self) -> &[Hit];
     /// Best first, by similarity.
     fn vector(&self) -> &[Hit];
-    /// The largest keyword score that the words of the query could have earned.
-    fn keyword_score_max(&self) -> f32;
+    /// How much of what was asked the best keyword hit says, by weight: 0 to 1.
+    fn coverage(&self) -> f32;
     /// All that pass the filter, newest first, when neither text nor vector was given.
     fn listed(&self) -> &[Hit];
     /// The passages of these keys, in this order, from the same moment; score and `found` are left at zero.

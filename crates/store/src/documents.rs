@@ -3,7 +3,7 @@
 use agent::identity::{AuditEntry, Timestamp};
 use agent::knowledge::{Collection, Document};
 use agent::names::{CollectionName, DocumentId, TenantId};
-use agent::ports::{Change, DocumentList, Documents, Kept, Later, Page};
+use agent::ports::{Change, DocumentList, Documents, Kept, Later, Page, Put};
 use redb::{ReadableTable, Table, WriteTransaction};
 
 use crate::audit;
@@ -14,7 +14,7 @@ use crate::tables::{self, LAST, from_row, to_row};
 const PAGE_DOCUMENTS_MAX: usize = 1000;
 
 impl Documents for Store {
-    fn put<'a>(&'a self, tenant: &'a TenantId, kept: Kept) -> Later<'a, u64> {
+    fn put<'a>(&'a self, tenant: &'a TenantId, kept: Kept) -> Later<'a, Put> {
         let tenant = tenant.clone();
         Box::pin(self.writer.write(move |transaction| put(transaction, &tenant, kept)))
     }
@@ -153,18 +153,25 @@ impl Documents for Store {
     }
 }
 
-fn put(transaction: &WriteTransaction, tenant: &TenantId, kept: Kept) -> Result<u64, redb::Error> {
-    let Kept { mut document, content, audit } = kept;
+fn put(transaction: &WriteTransaction, tenant: &TenantId, kept: Kept) -> Result<Put, redb::Error> {
+    let Kept { mut document, content, accepted, audit } = kept;
     let id = document.id.to_string();
     let key = (tenant.as_str(), id.as_str());
     let mut documents = transaction.open_table(tables::DOCUMENTS)?;
     let mut changes = transaction.open_table(tables::CHANGES)?;
     let before = documents.get(key)?.map(|row| from_row::<Document>(row.value())).transpose()?;
-    let deleted = transaction.open_table(tables::DELETED)?.remove(key)?.map(|row| row.value());
+    let mut tombs = transaction.open_table(tables::DELETED)?;
+    let deleted = tombs.get(key)?.map(|row| row.value());
+    let latest = before.iter().map(|document| document.accepted).chain(deleted).max();
+    if accepted.is_some_and(|accepted| latest.is_some_and(|latest| accepted < latest)) {
+        return Ok(Put::Superseded);
+    }
+    tombs.remove(key)?;
     for earlier in before.iter().map(|document| document.sequence).chain(deleted) {
         changes.remove((tenant.as_str(), earlier))?;
     }
     document.sequence = next_sequence(transaction, tenant)?;
+    document.accepted = accepted.unwrap_or(document.sequence);
     changes.insert((tenant.as_str(), document.sequence), id.as_str())?;
     documents.insert(key, to_row(&document)?.as_slice())?;
     if let Some(content) = content {
@@ -177,7 +184,7 @@ fn put(transaction: &WriteTransaction, tenant: &TenantId, kept: Kept) -> Result<
         collections.insert(named, to_row(&collection)?.as_slice())?;
     }
     audit::append(transaction, tenant, &audit)?;
-    Ok(document.sequence)
+    Ok(Put::Kept { sequence: document.sequence })
 }
 
 /// The collection that a document makes by being the first in it.
@@ -207,7 +214,10 @@ fn delete(
     Ok(true)
 }
 
-fn next_sequence(transaction: &WriteTransaction, tenant: &TenantId) -> Result<u64, redb::Error> {
+pub(crate) fn next_sequence(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+) -> Result<u64, redb::Error> {
     let mut sequences: Table<'_, &str, u64> = transaction.open_table(tables::SEQUENCES)?;
     let last = sequences.get(tenant.as_str())?.map_or(0, |row| row.value());
     sequences.insert(tenant.as_str(), last + 1)?;

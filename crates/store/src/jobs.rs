@@ -5,6 +5,7 @@ use agent::names::TenantId;
 use agent::ports::{Job, JobState, Jobs, Later};
 use redb::{ReadableTable, WriteTransaction};
 
+use crate::documents::next_sequence;
 use crate::redb_file::Store;
 use crate::tables::{self, LAST, from_row, to_row};
 
@@ -12,7 +13,7 @@ impl Jobs for Store {
     fn accept<'a>(
         &'a self,
         tenant: &'a TenantId,
-        job: Job,
+        mut job: Job,
         upload: Vec<u8>,
         idempotency: Option<String>,
     ) -> Later<'a, Job> {
@@ -21,6 +22,7 @@ impl Jobs for Store {
             if let Some(before) = known(transaction, &tenant, idempotency.as_deref())? {
                 return Ok(before);
             }
+            job.accepted = next_sequence(transaction, &tenant)?;
             let key = (tenant.as_str(), job.id.as_str());
             transaction.open_table(tables::JOBS)?.insert(key, to_row(&job)?.as_slice())?;
             transaction.open_table(tables::UPLOADS)?.insert(key, upload.as_slice())?;

@@ -47,6 +47,7 @@ pub fn document(id: &DocumentId, collection: &str, title: &str) -> Document {
         status: Status::Ready,
         warnings: vec![],
         sequence: 0,
+        accepted: 0,
     }
 }
 
@@ -56,6 +57,7 @@ pub fn kept(id: &DocumentId, title: &str, content: &str) -> Kept {
     Kept {
         document: document(id, "things", title),
         content: Some(content.as_bytes().to_vec()),
+        accepted: None,
         audit: audit("document.put"),
     }
 }

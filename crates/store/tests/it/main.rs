@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::ports::{Audit, DocumentList, Documents};
+use agent::ports::{Audit, DocumentList, Documents, Put};
 use store::{Options, Store};
 use testkit::contracts;
 use testkit::samples::{id, kept, tenant};
@@ -92,7 +92,12 @@ async fn many_writers_at_once_all_come_through() {
     for number in 0..200u32 {
         let (store, mine) = (Arc::clone(&store), mine.clone());
         let id = format!("{number:032x}").parse().unwrap();
-        tasks.spawn(async move { store.put(&mine, kept(&id, "x", "y")).await.unwrap() });
+        tasks.spawn(async move {
+            match store.put(&mine, kept(&id, "x", "y")).await.unwrap() {
+                Put::Kept { sequence } => sequence,
+                Put::Superseded => panic!("nothing came before it"),
+            }
+        });
     }
     let mut sequences = tasks.join_all().await;
     sequences.sort_unstable();

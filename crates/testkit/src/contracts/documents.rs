@@ -1,15 +1,25 @@
 //! The promise of `Documents`.
 
 use agent::knowledge::Status;
-use agent::ports::{DocumentList, Documents};
+use agent::names::TenantId;
+use agent::ports::{DocumentList, Documents, Kept, Put};
 
 use crate::samples::{audit, id, kept, tenant};
+
+/// Puts a document that must be kept and gives the change's number.
+async fn put(documents: &dyn Documents, tenant: &TenantId, kept: Kept) -> u64 {
+    match documents.put(tenant, kept).await.unwrap() {
+        Put::Kept { sequence } => sequence,
+        Put::Superseded => panic!("a document was superseded by nothing"),
+    }
+}
 
 /// Runs every part on a fresh store.
 pub async fn keeps_its_promise(documents: &dyn Documents) {
     gives_back_what_was_put(documents).await;
     a_failed_reading_keeps_the_content_of_before(documents).await;
     changes_come_in_order_and_once(documents).await;
+    what_was_accepted_earlier_does_not_replace_what_came_later(documents).await;
     lists_in_pages(documents).await;
     tenants_never_meet(documents).await;
     collections_come_and_go(documents).await;
@@ -18,7 +28,7 @@ pub async fn keeps_its_promise(documents: &dyn Documents) {
 async fn gives_back_what_was_put(documents: &dyn Documents) {
     let (mine, a) = (tenant("put"), id('a'));
     assert_eq!(documents.get(&mine, &a).await.unwrap(), None);
-    let sequence = documents.put(&mine, kept(&a, "one", "text")).await.unwrap();
+    let sequence = put(documents, &mine, kept(&a, "one", "text")).await;
     let found = documents.get(&mine, &a).await.unwrap().unwrap();
     assert_eq!((found.title.as_str(), found.sequence), ("one", sequence));
     assert_eq!(documents.content(&mine, &a).await.unwrap(), Some(b"text".to_vec()));
@@ -54,8 +64,22 @@ async fn changes_come_in_order_and_once(documents: &dyn Documents) {
     assert_eq!(documents.forget_deleted(&mine, last - 1).await.unwrap(), 0);
     assert_eq!(documents.forget_deleted(&mine, last).await.unwrap(), 1);
     assert_eq!(documents.changes(&mine, 0, 10).await.unwrap().len(), 2);
-    let again = documents.put(&mine, kept(&id('b'), "x", "y")).await.unwrap();
+    let again = put(documents, &mine, kept(&id('b'), "x", "y")).await;
     assert!(again > last, "a sequence is never given twice");
+}
+
+async fn what_was_accepted_earlier_does_not_replace_what_came_later(documents: &dyn Documents) {
+    let (mine, a) = (tenant("late"), id('a'));
+    let at = |accepted, title| Kept { accepted: Some(accepted), ..kept(&a, title, title) };
+    put(documents, &mine, at(10, "ten")).await;
+    assert_eq!(documents.put(&mine, at(9, "nine")).await.unwrap(), Put::Superseded);
+    assert_eq!(documents.content(&mine, &a).await.unwrap(), Some(b"ten".to_vec()));
+    put(documents, &mine, at(11, "eleven")).await;
+    documents.delete(&mine, vec![a.clone()], audit("x")).await.unwrap();
+    assert_eq!(documents.put(&mine, at(2, "two")).await.unwrap(), Put::Superseded);
+    assert_eq!(documents.get(&mine, &a).await.unwrap(), None);
+    put(documents, &mine, kept(&a, "now", "now")).await;
+    assert_eq!(documents.content(&mine, &a).await.unwrap(), Some(b"now".to_vec()));
 }
 
 async fn lists_in_pages(documents: &dyn Documents) {

@@ -17,6 +17,7 @@ fn job(id: &str) -> Job {
         id: id.to_owned(),
         principal: "tester".to_owned(),
         created_at: Timestamp(1),
+        accepted: 0,
         finished_at: None,
         state: JobState::Waiting,
         order: serde_json::json!({ "source": "x" }),

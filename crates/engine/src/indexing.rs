@@ -1,0 +1,281 @@
+//! Brings a tenant's index up to what the store holds: at start, after every change, and into a new index when
+//! the embedder or the recipe has changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::knowledge::DocumentChunks;
+use agent::names::TenantId;
+use agent::ports::{Change, EmbedFor, Embedder, IndexState, Lane, PortError};
+use tokio::sync::{Notify, watch};
+
+use crate::error::EngineError;
+use crate::knowledge::{Knowledge, Parts, Rules};
+use crate::reading::{self, Piece};
+
+/// Changes looked at in one go.
+const CHANGES_MAX: usize = 512;
+
+/// Pieces embedded for one commit: large enough that a commit's fixed cost does not count.
+const PIECES_MAX: usize = 4096;
+
+/// First and longest wait before indexing is tried again.
+const RETRY_WAIT_MIN: Duration = Duration::from_secs(1);
+const RETRY_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// The one task that writes a tenant's index.
+pub(crate) struct Indexer {
+    wake: Notify,
+    /// How far the serving index has come.
+    applied: watch::Sender<Progress>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Progress {
+    applied: u64,
+    /// Rounds that looked at the store and found nothing more to do.
+    rounds: u64,
+    trouble: Option<String>,
+}
+
+impl Indexer {
+    pub(crate) fn start(tenant: TenantId, parts: Arc<Parts>, rules: Arc<Rules>) -> Arc<Self> {
+        let (applied, _) = watch::channel(Progress::default());
+        let indexer = Arc::new(Self { wake: Notify::new(), applied });
+        let (this, tasks) = (Arc::clone(&indexer), parts.tasks.clone());
+        let stopping = tasks.stopping();
+        tasks.spawn(async move {
+            let work = Work { tenant, parts, rules, indexer: this };
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = work.run() => {}
+            }
+        });
+        indexer
+    }
+
+    /// Something has changed.
+    pub(crate) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.applied.borrow().trouble.clone()
+    }
+}
+
+impl Knowledge {
+    /// Waits until a change, or everything that has changed up to now, can be found by searches.
+    pub async fn indexed(
+        &self,
+        tenant: &TenantId,
+        sequence: Option<u64>,
+    ) -> Result<(), EngineError> {
+        let indexer = self.indexer(tenant);
+        let mut progress = indexer.applied.subscribe();
+        let rounds = progress.borrow_and_update().rounds;
+        indexer.wake();
+        let is_done = |now: &Progress| match sequence {
+            Some(sequence) => now.applied >= sequence,
+            // The round under way may have looked before the change: the next one has not.
+            None => now.rounds > rounds + 1,
+        };
+        loop {
+            let now = progress.borrow_and_update().clone();
+            if is_done(&now) {
+                return Ok(());
+            }
+            if let Some(why) = now.trouble {
+                return Err(PortError::Unavailable { what: "indexing".to_owned(), why }.into());
+            }
+            indexer.wake();
+            let gone = || PortError::Unavailable {
+                what: "indexing".to_owned(),
+                why: "saem is shutting down; it goes on at the next start".to_owned(),
+            };
+            let stopping = self.parts.tasks.stopping();
+            tokio::select! {
+                changed = progress.changed() => changed.map_err(|_| gone())?,
+                () = stopping.cancelled() => return Err(gone().into()),
+            }
+        }
+    }
+}
+
+struct Work {
+    tenant: TenantId,
+    parts: Arc<Parts>,
+    rules: Arc<Rules>,
+    indexer: Arc<Indexer>,
+}
+
+impl Work {
+    async fn run(self) {
+        let mut wait = RETRY_WAIT_MIN;
+        loop {
+            match self.catch_up().await {
+                Ok(()) => {
+                    wait = RETRY_WAIT_MIN;
+                    self.indexer.applied.send_modify(|progress| {
+                        progress.rounds += 1;
+                        progress.trouble = None;
+                    });
+                    self.indexer.wake.notified().await;
+                }
+                Err(error) => {
+                    tracing::warn!(tenant = %self.tenant, %error, "indexing has to wait");
+                    let why = error.to_string();
+                    self.indexer.applied.send_modify(|progress| progress.trouble = Some(why));
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(RETRY_WAIT_MAX);
+                }
+            }
+        }
+    }
+
+    async fn catch_up(&self) -> Result<(), PortError> {
+        let (index, tenant) = (&self.parts.index, &self.tenant);
+        let serving = match index.state(tenant, Lane::Serving).await? {
+            Some(state) => state,
+            None => self.begin().await?,
+        };
+        self.fill(Lane::Serving, serving.clone()).await?;
+        if self.is_current(&serving) {
+            return Ok(());
+        }
+        let building = match index.state(tenant, Lane::Building).await? {
+            Some(state) if self.is_current(&state) => state,
+            _ => self.begin().await?,
+        };
+        tracing::info!(%tenant, from = serving.embedder, to = building.embedder, "building a new index");
+        self.fill(Lane::Building, building).await?;
+        index.promote(tenant).await?;
+        tracing::info!(%tenant, "the new index serves");
+        Ok(())
+    }
+
+    async fn begin(&self) -> Result<IndexState, PortError> {
+        let embedder = &self.parts.embedder;
+        let (identity, dimensions) = (embedder.identity(), embedder.dimensions());
+        let recipe = &self.rules.index_recipe;
+        let lane = self.parts.index.begin(&self.tenant, identity, dimensions, recipe).await?;
+        Ok(self.parts.index.state(&self.tenant, lane).await?.unwrap_or_default())
+    }
+
+    fn is_current(&self, state: &IndexState) -> bool {
+        state.embedder == self.parts.embedder.identity() && state.recipe == self.rules.index_recipe
+    }
+
+    /// Applies all changes that an index has not seen.
+    async fn fill(&self, lane: Lane, state: IndexState) -> Result<(), PortError> {
+        let embedder = self.parts.embedder_of(&state.embedder);
+        let mut applied = state.applied;
+        self.tell(lane, applied);
+        loop {
+            let changes = self.parts.documents.changes(&self.tenant, applied, CHANGES_MAX).await?;
+            let mut changes = changes.into_iter().peekable();
+            if changes.peek().is_none() {
+                return Ok(());
+            }
+            while changes.peek().is_some() {
+                applied = self.apply_some(lane, &mut changes, embedder.as_ref()).await?;
+                self.tell(lane, applied);
+            }
+        }
+    }
+
+    fn tell(&self, lane: Lane, applied: u64) {
+        if lane == Lane::Serving {
+            self.indexer.applied.send_modify(|progress| {
+                progress.applied = applied;
+                progress.trouble = None;
+            });
+        }
+    }
+
+    /// One commit's worth of changes; gives the last of them.
+    async fn apply_some(
+        &self,
+        lane: Lane,
+        changes: &mut impl Iterator<Item = Change>,
+        embedder: Option<&Arc<dyn Embedder>>,
+    ) -> Result<u64, PortError> {
+        let mut documents = Vec::new();
+        let mut pieces: Vec<(usize, Piece)> = Vec::new();
+        let mut last = 0;
+        for change in changes {
+            last = change.sequence;
+            let (of, its_pieces) = self.chunks(&change).await?;
+            let place = documents.len();
+            documents.push(of);
+            pieces.extend(its_pieces.into_iter().map(|piece| (place, piece)));
+            if pieces.len() >= PIECES_MAX {
+                break;
+            }
+        }
+        if let Some(embedder) = embedder {
+            embed(embedder, &mut documents, pieces).await?;
+        }
+        self.parts.index.apply(&self.tenant, lane, documents, last).await?;
+        Ok(last)
+    }
+
+    /// The chunks that a changed document has now: none if it is gone or was never read.
+    async fn chunks(&self, change: &Change) -> Result<(DocumentChunks, Vec<Piece>), PortError> {
+        let id = &change.document;
+        let document = self.parts.documents.get(&self.tenant, id).await?;
+        let content = self.parts.documents.content(&self.tenant, id).await?;
+        let (Some(document), Some(content)) = (document, content) else {
+            let nothing = DocumentChunks {
+                document: id.clone(),
+                title: String::new(),
+                source: String::new(),
+                chunks: Vec::new(),
+            };
+            return Ok((nothing, Vec::new()));
+        };
+        let rules = Arc::clone(&self.rules);
+        let splitting = move || {
+            let extracted = serde_json::from_slice(&content)?;
+            Ok::<_, serde_json::Error>(reading::chunks(&document, &extracted, &rules.split))
+        };
+        let broken = |source: Box<dyn std::error::Error + Send + Sync>| PortError::Broken {
+            what: "splitting a document",
+            source,
+        };
+        match tokio::task::spawn_blocking(splitting).await {
+            Ok(Ok(chunks)) => Ok(chunks),
+            Ok(Err(error)) => Err(broken(Box::new(error))),
+            Err(error) => Err(broken(Box::new(error))),
+        }
+    }
+}
+
+impl Parts {
+    /// The embedder of this identity, if it can be had.
+    pub(crate) fn embedder_of(&self, identity: &str) -> Option<Arc<dyn Embedder>> {
+        let mut all = std::iter::once(&self.embedder).chain(&self.other_embedders);
+        all.find(|embedder| embedder.identity() == identity).cloned()
+    }
+}
+
+/// Gives every chunk the vectors of its pieces.
+async fn embed(
+    embedder: &Arc<dyn Embedder>,
+    documents: &mut [DocumentChunks],
+    pieces: Vec<(usize, Piece)>,
+) -> Result<(), PortError> {
+    let (places, texts): (Vec<_>, Vec<String>) =
+        pieces.into_iter().map(|(place, piece)| ((place, piece.chunk), piece.text)).unzip();
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let vectors = embedder.embed(&texts, EmbedFor::Passage).await?;
+    for ((document, chunk), vector) in places.into_iter().zip(vectors) {
+        let of = documents.get_mut(document).and_then(|of| of.chunks.get_mut(chunk));
+        if let Some(of) = of {
+            of.vectors.push(vector);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! Does what `agent` decides: loads, parses, indexes and searches.
+
+mod cleanup;
+mod error;
+mod indexing;
+mod ingest;
+mod jobs;
+mod knowledge;
+mod reading;
+pub mod search;
+pub mod tasks;
+pub mod worker;
+
+pub use cleanup::CleanupReport;
+pub use error::EngineError;
+pub use extract::Mapping;
+pub use ingest::{Ingested, NewDocument, Outcome};
+pub use jobs::{Order, Upload};
+pub use knowledge::{Knowledge, Parts, Rules};
+pub use reading::{RECIPE, document_id};

@@ -1,0 +1,84 @@
+//! The child's side: gives up its rights, then reads one document after another until its input ends.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use extract::{Hint, Limits};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::wire::{Answer, HEADER_BYTES_MAX, Request};
+
+/// Memory for one document and everything made of it.
+const MEMORY_BYTES_MAX: u64 = 512 << 20;
+
+/// Processor time for one document.
+const PROCESSOR_SECONDS_MAX: u64 = 60;
+
+/// Serves on standard input and output; returns when the parent is done.
+pub fn serve() -> io::Result<()> {
+    give_up_rights()?;
+    let mut input = BufReader::new(io::stdin().lock());
+    let mut output = io::stdout().lock();
+    while let Some(request) = next_request(&mut input)? {
+        let mut bytes = Vec::new();
+        input.by_ref().take(request.bytes as u64).read_to_end(&mut bytes)?;
+        allow_processor_time()?;
+        let (is_read, answer) = read(&request, &bytes);
+        drop(bytes);
+        serde_json::to_writer(&mut output, &Answer { is_read, bytes: answer.len() })?;
+        output.write_all(b"\n")?;
+        output.write_all(&answer)?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+fn next_request(input: &mut impl BufRead) -> io::Result<Option<Request>> {
+    let mut line = Vec::new();
+    input.take(HEADER_BYTES_MAX as u64).read_until(b'\n', &mut line)?;
+    if line.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_slice(&line)?)) }
+}
+
+fn read(request: &Request, bytes: &[u8]) -> (bool, Vec<u8>) {
+    let order = &request.order;
+    let hint = Hint {
+        file_name: order.file_name.as_deref(),
+        media_type: order.media_type.as_deref(),
+        mapping: order.mapping.as_ref(),
+    };
+    match extract::extract(bytes, &hint, &Limits::default()) {
+        Ok(extracted) => match serde_json::to_vec(&extracted) {
+            Ok(answer) => (true, answer),
+            Err(error) => (false, error.to_string().into_bytes()),
+        },
+        Err(error) => (false, error.to_string().into_bytes()),
+    }
+}
+
+/// After this, no document can make the process open a file or a connection, grow without end or write to disk.
+fn give_up_rights() -> io::Result<()> {
+    limit(Resource::As, MEMORY_BYTES_MAX)?;
+    limit(Resource::Core, 0)?;
+    limit(Resource::Fsize, 0)?;
+    // Input, output and errors are open already; a fourth descriptor, be it a file or a socket, cannot be had.
+    limit(Resource::Nofile, 3)?;
+    #[cfg(target_os = "linux")]
+    {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        rustix::thread::set_no_new_privs(true)?;
+    }
+    Ok(())
+}
+
+/// The limit counts from the process's start, so that it has to be moved for each document.
+fn allow_processor_time() -> io::Result<()> {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(used.tv_sec).unwrap_or(0) + PROCESSOR_SECONDS_MAX;
+    let hard = getrlimit(Resource::Cpu).maximum;
+    setrlimit(Resource::Cpu, Rlimit { current: Some(seconds), maximum: hard })?;
+    Ok(())
+}
+
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! One index of one tenant: a folder with a keyword index and vector files, committed together.
+//!
+//! The commit point of both halves is the keyword index's own: its payload names the vector files, which are on
+//! disk before it. A vector counts only while its chunk is in the keyword index, so a document changes at once.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use agent::knowledge::DocumentChunks;
+use agent::ports::{Failpoints, IndexState};
+use serde::{Deserialize, Serialize};
+use tantivy::directory::{Directory, MmapDirectory};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
+
+use crate::schema::{self, Fields};
+use crate::snapshot::{Snapshot, VectorFile};
+use crate::vectors::{self, Segment, SegmentBuilder};
+
+/// Memory for chunks that wait to be committed.
+const WRITER_BYTES: usize = 64 << 20;
+
+/// Vector files of one size class before they are merged: few files to search, each vector rewritten seldom.
+const FILES_PER_CLASS: usize = 6;
+
+/// Vectors in the first size class; each further class is this many times larger.
+const CLASS_VECTORS: usize = 4096;
+const CLASS_GROWTH: usize = 8;
+
+/// The seed of everything random in a vector file: the same vectors give the same file.
+const SEED: u64 = 7;
+
+/// What a commit says besides the keyword index itself.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Payload {
+    pub(crate) state: IndexState,
+    pub(crate) dimensions: usize,
+    pub(crate) next_key: u64,
+    pub(crate) next_file: u64,
+    pub(crate) files: Vec<String>,
+}
+
+pub(crate) struct Generation {
+    folder: PathBuf,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    failpoints: Arc<dyn Failpoints>,
+    writing: Mutex<Writing>,
+    snapshot: RwLock<Arc<Snapshot>>,
+}
+
+/// What only the one who writes needs.
+struct Writing {
+    /// Opened by the first write and dropped after a failed one.
+    writer: Option<IndexWriter>,
+    payload: Payload,
+}
+
+impl Generation {
+    /// Makes an empty index in a folder that does not exist.
+    pub(crate) fn create(
+        folder: &Path,
+        payload: Payload,
+        failpoints: Arc<dyn Failpoints>,
+    ) -> tantivy::Result<Self> {
+        fs::create_dir_all(vector_folder(folder))?;
+        Index::create_in_dir(folder, schema::schema().0)?;
+        let generation = Self::open(folder, failpoints)?;
+        let mut writing = generation.writing();
+        writing.payload = payload;
+        generation.commit(&mut writing)?;
+        drop(writing);
+        Ok(generation)
+    }
+
+    /// Opens what was committed last and removes what a broken-off write has left.
+    pub(crate) fn open(folder: &Path, failpoints: Arc<dyn Failpoints>) -> tantivy::Result<Self> {
+        let index = Index::open_in_dir(folder)?;
+        let (_, fields) = schema::schema();
+        let payload = match index.load_metas()?.payload {
+            Some(text) => serde_json::from_str(&text).map_err(damaged)?,
+            None => Payload::default(),
+        };
+        remove_strays(&vector_folder(folder), &payload.files)?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let vectors = open_segments(folder, &payload.files, &[])?;
+        let snapshot = moment(&reader, fields, vectors, &payload)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            index,
+            reader,
+            fields,
+            failpoints,
+            writing: Mutex::new(Writing { writer: None, payload }),
+            snapshot: RwLock::new(Arc::new(snapshot)),
+        })
+    }
+
+    /// The latest moment.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the chunks of these documents, all at once.
+    pub(crate) fn apply(
+        &self,
+        documents: Vec<DocumentChunks>,
+        applied: u64,
+    ) -> tantivy::Result<()> {
+        let mut writing = self.writing();
+        let before = writing.payload.clone();
+        let outcome = self.apply_to(&mut writing, documents, applied);
+        if outcome.is_err() {
+            // What waits in the writer must not slip into the next commit.
+            writing.payload = before;
+            writing.writer = None;
+        }
+        outcome
+    }
+
+    fn apply_to(
+        &self,
+        writing: &mut Writing,
+        documents: Vec<DocumentChunks>,
+        applied: u64,
+    ) -> tantivy::Result<()> {
+        let mut vectors =
+            SegmentBuilder::new(writing.payload.dimensions.max(1)).map_err(damaged)?;
+        for mut of in documents {
+            let writer = self.writer(writing)?;
+            writer.delete_term(Term::from_field_text(self.fields.document, of.document.as_str()));
+            for mut chunk in std::mem::take(&mut of.chunks) {
+                let key = writing.payload.next_key;
+                writing.payload.next_key += 1;
+                for vector in std::mem::take(&mut chunk.vectors) {
+                    vectors.push(key, &vector).map_err(damaged)?;
+                }
+                let entry = schema::entry(&self.fields, key, &of, chunk).map_err(damaged)?;
+                self.writer(writing)?.add_document(entry)?;
+            }
+        }
+        self.failpoints.reached("index.before_vectors");
+        if !vectors.is_empty() {
+            let name = self.write_vectors(&mut writing.payload, vectors)?;
+            writing.payload.files.push(name);
+        }
+        self.failpoints.reached("index.after_vectors");
+        writing.payload.state.applied = applied;
+        self.merge_vectors(writing)?;
+        self.commit(writing)
+    }
+
+    /// Merges everything: one keyword segment, one vector file, nothing deleted in either.
+    pub(crate) fn compact(&self) -> tantivy::Result<u64> {
+        let before = folder_bytes(&self.folder)?;
+        let mut writing = self.writing();
+        let segments = self.index.searchable_segment_ids()?;
+        let has_deletes = self.reader.searcher().segment_readers().iter().any(|r| r.has_deletes());
+        if segments.len() > 1 || has_deletes {
+            self.writer(&mut writing)?.merge(&segments).wait()?;
+        }
+        let files = writing.payload.files.len();
+        if files > 1 || has_deletes {
+            self.merge_files(&mut writing.payload, 0..files)?;
+        }
+        self.commit(&mut writing)?;
+        if let Some(writer) = &writing.writer {
+            writer.garbage_collect_files().wait()?;
+        }
+        drop(writing);
+        Ok(before.saturating_sub(folder_bytes(&self.folder)?))
+    }
+
+    fn commit(&self, writing: &mut Writing) -> tantivy::Result<()> {
+        let payload = serde_json::to_string(&writing.payload).map_err(damaged)?;
+        let mut prepared = self.writer(writing)?.prepare_commit()?;
+        prepared.set_payload(&payload);
+        self.failpoints.reached("index.before_commit");
+        prepared.commit()?;
+        self.failpoints.reached("index.after_commit");
+        self.reader.reload()?;
+        let files = &writing.payload.files;
+        let vectors = open_segments(&self.folder, files, &self.snapshot().vectors)?;
+        let snapshot = moment(&self.reader, self.fields, vectors, &writing.payload)?;
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        // Searches that began earlier hold their files open; on disk they may go.
+        remove_strays(&vector_folder(&self.folder), files)?;
+        Ok(())
+    }
+
+    fn writing(&self) -> std::sync::MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writer<'a>(&self, writing: &'a mut Writing) -> tantivy::Result<&'a mut IndexWriter> {
+        if writing.writer.is_none() {
+            writing.writer = Some(self.index.writer_with_num_threads(1, WRITER_BYTES)?);
+        }
+        writing.writer.as_mut().ok_or(TantivyError::Poisoned)
+    }
+
+    /// Puts vectors on disk under a name that no commit knows yet.
+    fn write_vectors(&self, payload: &mut Payload, vectors: SegmentBuilder) -> io::Result<String> {
+        let name = format!("{:010}.vec", payload.next_file);
+        payload.next_file += 1;
+        let folder = vector_folder(&self.folder);
+        let mut file = BufWriter::new(File::create(folder.join(&name))?);
+        vectors.finish(SEED, &mut file)?;
+        file.flush()?;
+        file.get_ref().sync_all()?;
+        File::open(folder)?.sync_all()?;
+        Ok(name)
+    }
+
+    /// Merges the newest files while too many of them are of one size class.
+    fn merge_vectors(&self, writing: &mut Writing) -> tantivy::Result<()> {
+        loop {
+            let sizes = self.file_classes(&writing.payload.files)?;
+            let Some(last) = sizes.last().copied() else { return Ok(()) };
+            let same = sizes.iter().rev().take_while(|class| **class <= last).count();
+            if same < FILES_PER_CLASS {
+                return Ok(());
+            }
+            let from = sizes.len() - same;
+            self.merge_files(&mut writing.payload, from..sizes.len())?;
+        }
+    }
+
+    fn merge_files(
+        &self,
+        payload: &mut Payload,
+        range: std::ops::Range<usize>,
+    ) -> tantivy::Result<()> {
+        let names: Vec<String> = payload.files.drain(range.clone()).collect();
+        let segments = open_segments(&self.folder, &names, &[])?;
+        let living = self.snapshot();
+        // A key from this very write is not in the snapshot yet, and it lives.
+        let live =
+            |_: usize, _: u32, key: u64| key >= living.next_key || living.places.get(key).is_some();
+        let segments: Vec<_> = segments.into_iter().map(|file| file.segment).collect();
+        let merged = vectors::merge(&segments, payload.dimensions, live).map_err(damaged)?;
+        if !merged.is_empty() {
+            let name = self.write_vectors(payload, merged)?;
+            payload.files.insert(range.start, name);
+        }
+        Ok(())
+    }
+
+    fn file_classes(&self, files: &[String]) -> tantivy::Result<Vec<u32>> {
+        let vectors = open_segments(&self.folder, files, &self.snapshot().vectors)?;
+        Ok(vectors.iter().map(|file| class(file.segment.len())).collect())
+    }
+}
+
+fn class(vectors: usize) -> u32 {
+    let mut class = 0;
+    let mut end = CLASS_VECTORS;
+    while vectors > end {
+        end = end.saturating_mul(CLASS_GROWTH);
+        class += 1;
+    }
+    class
+}
+
+fn vector_folder(folder: &Path) -> PathBuf {
+    folder.join("vectors")
+}
+
+fn damaged(error: impl std::fmt::Display) -> TantivyError {
+    TantivyError::InternalError(error.to_string())
+}
+
+fn moment(
+    reader: &IndexReader,
+    fields: Fields,
+    vectors: Vec<VectorFile>,
+    payload: &Payload,
+) -> tantivy::Result<Snapshot> {
+    let searcher = reader.searcher();
+    Snapshot::new(searcher, fields, vectors, payload.state.clone(), payload.next_key)
+}
+
+/// Opens vector files, taking those that are open already from `known`.
+fn open_segments(
+    folder: &Path,
+    names: &[String],
+    known: &[VectorFile],
+) -> tantivy::Result<Vec<VectorFile>> {
+    let directory = MmapDirectory::open(vector_folder(folder))?;
+    let open = |name: &String| {
+        if let Some(file) = known.iter().find(|file| file.name == *name) {
+            return Ok(file.clone());
+        }
+        let bytes = directory.open_read(Path::new(name))?.read_bytes()?;
+        let segment = Arc::new(Segment::open(bytes).map_err(damaged)?);
+        Ok(VectorFile { name: name.clone(), segment })
+    };
+    names.iter().map(open).collect()
+}
+
+/// Removes vector files that no commit names: a write that broke off left them.
+fn remove_strays(folder: &Path, names: &[String]) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !names.iter().any(|known| name == known.as_str()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn folder_bytes(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let meta = entry.metadata()?;
+        bytes += if meta.is_dir() { folder_bytes(&entry.path())? } else { meta.len() };
+    }
+    Ok(bytes)
+}

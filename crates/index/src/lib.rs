@@ -1,0 +1,17 @@
+//! Hybrid search over chunks: keywords and vectors, Korean and English, one folder a tenant.
+
+mod analysis;
+mod bits;
+mod filters;
+mod finding;
+mod generation;
+mod local;
+mod places;
+mod query;
+mod schema;
+mod snapshot;
+mod top;
+pub mod vectors;
+
+pub use local::{LocalIndex, Settings};
+pub use schema::RECIPE;

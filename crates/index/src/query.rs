@@ -1,0 +1,246 @@
+//! Turns what a person typed into a tantivy query, and says how well it could be met at best.
+//!
+//! The query is a plain disjunction of weighted terms, the one form that tantivy can cut short
+//! (block-max WAND): a question costs what its rare terms cost.
+
+use std::collections::BTreeMap;
+
+use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Query, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption, SchemaBuilder, TextFieldIndexing, TextOptions};
+use tantivy::{Searcher, TantivyDocument, Term};
+
+use crate::analysis::{GramPlace, TextTerms, Word, WordKind, pair, value, words};
+
+/// Longest question looked at, in bytes: some 600 syllables. What follows is a pasted document.
+pub(crate) const QUESTION_BYTES_MAX: usize = 2_000;
+
+/// Most terms in a query. A question of 12 words gives about 60, a third of which weigh nothing.
+pub(crate) const TERMS_MAX: usize = 64;
+
+/// A term in more than this share of the passages is left out while enough rarer ones are there.
+const COMMON_SHARE: f32 = 0.15;
+
+/// So many rarer terms are enough.
+const RARE_TERMS_MIN: usize = 6;
+
+/// The fields of the keyword index. Positions are not kept: `pairs` does the work of phrases.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeywordFields {
+    words: Field,
+    grams: Field,
+    pairs: Field,
+    /// Words and grams together: headings are too short for statistics apart.
+    heading: Field,
+}
+
+impl KeywordFields {
+    /// Declares the fields.
+    pub(crate) fn declare(schema: &mut SchemaBuilder) -> Self {
+        let mut field = |name: &str| {
+            // The tokenizer is never asked: passages come taken apart.
+            let indexing = TextFieldIndexing::default()
+                .set_tokenizer("raw")
+                .set_fieldnorms(true)
+                .set_index_option(IndexRecordOption::WithFreqs);
+            schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
+        };
+        Self {
+            words: field("words"),
+            grams: field("grams"),
+            pairs: field("pairs"),
+            heading: field("heading"),
+        }
+    }
+
+    /// Adds a passage. `heading` is the document's title and the path of headings above the text;
+    /// it counts as part of the text too, which often takes its subject as said.
+    pub(crate) fn add(self, document: &mut TantivyDocument, heading: &str, body: &str) {
+        let heading = TextTerms::of(heading);
+        let body = TextTerms::of(body);
+        let in_heading = [heading.words.as_slice(), heading.grams.as_slice()].concat();
+        document.add_pre_tokenized_text(self.heading, value(in_heading));
+        for terms in [heading, body] {
+            document.add_pre_tokenized_text(self.words, value(terms.words));
+            document.add_pre_tokenized_text(self.grams, value(terms.grams));
+            document.add_pre_tokenized_text(self.pairs, value(terms.pairs));
+        }
+    }
+}
+
+/// A question made ready for the index.
+pub(crate) struct Plan {
+    pub(crate) query: Box<dyn Query>,
+    /// About the score of a passage that says everything asked.
+    full_score: f32,
+}
+
+impl Plan {
+    /// How much of what was asked the passage with this score says, by weight: 0 to 1.
+    pub(crate) fn coverage(&self, score: f32) -> f32 {
+        (score / self.full_score).clamp(0.0, 1.0)
+    }
+}
+
+/// Makes the plan; none when nothing in the question is a word.
+pub(crate) fn plan(
+    searcher: &Searcher,
+    fields: KeywordFields,
+    question: &str,
+) -> tantivy::Result<Option<Plan>> {
+    let question =
+        question.get(..question.floor_char_boundary(QUESTION_BYTES_MAX)).unwrap_or(question);
+    let passages = searcher.num_docs().max(1);
+    let mut terms = Vec::new();
+    for ((field, text), weight) in weighted_terms(fields, question) {
+        let term = Term::from_field_text(field, &text);
+        let found_in = searcher.doc_freq(&term)?.min(passages);
+        terms.push(PlanTerm { term, weight, rarity: rarity(found_in, passages), found_in });
+    }
+    let full_score: f32 = terms
+        .iter()
+        .filter(|term| [fields.words, fields.grams].contains(&term.term.field()))
+        .map(|term| term.weight * term.rarity * SATURATION)
+        .sum();
+    if terms.is_empty() {
+        return Ok(None);
+    }
+    let clauses = chosen(terms, passages)
+        .into_iter()
+        .map(|PlanTerm { term, weight, .. }| {
+            let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+            let boosted: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), weight));
+            (Occur::Should, boosted)
+        })
+        .collect();
+    let query = Box::new(BooleanQuery::new(clauses));
+    Ok(Some(Plan { query, full_score: full_score.max(f32::MIN_POSITIVE) }))
+}
+
+/// The index's statistics with passages counted a third longer than they are.
+///
+/// tantivy fixes BM25 at k1 = 1.2 and b = 0.75. A longer average length acts as k1 = 0.98 and
+/// b = 0.69: in passages of one size, the second mention of a word says less than in whole books.
+pub(crate) struct PassageStatistics<'searcher>(pub(crate) &'searcher Searcher);
+
+impl Bm25StatisticsProvider for PassageStatistics<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        Ok(self.0.total_num_tokens(field)? / 3 * 4)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        self.0.total_num_docs()
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        self.0.doc_freq(term)
+    }
+}
+
+fn env(n: &str, d: f32) -> f32 {
+    std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d)
+}
+struct PlanTerm {
+    term: Term,
+    weight: f32,
+    rarity: f32,
+    found_in: u64,
+}
+
+/// What a term seen often in a short passage comes to, as a multiple of its rarity: k1 + 1.
+const SATURATION: f32 = 2.2;
+
+// What terms weigh in comparison with a word of the text.
+const STEM_OF_SYLLABLES: f32 = 0.5; // its grams count besides
+const CODE: f32 = 1.5;
+const PART: f32 = 0.5;
+const GRAM_AT_ENDING: f32 = 0.3;
+const PAIR: f32 = 0.3;
+const PAIR_WITH_FUNCTION_WORD: f32 = 0.15;
+const QUOTED: f32 = 2.0;
+const HEADING_SHARE: f32 = 0.5;
+
+type Weights = BTreeMap<(Field, String), f32>;
+
+/// Every term of the question with its weight; one that comes twice weighs twice.
+fn weighted_terms(fields: KeywordFields, question: &str) -> Weights {
+    let words = words(question);
+    let quotes = quotes(question);
+    let has_content = words.iter().any(|word| word.kind != WordKind::Function);
+    let mut weights = Weights::new();
+    for (position, word) in words.iter().enumerate() {
+        let is_quoted = quotes.iter().any(|(from, to)| (*from..*to).contains(&word.from));
+        let weight = if is_quoted { QUOTED } else { 1.0 };
+        if is_quoted || !has_content || word.kind != WordKind::Function {
+            add_word(&mut weights, fields, word, weight);
+        }
+        let next = words.get(position + 1);
+        if let Some((next, text)) = next.and_then(|next| Some((next, pair(word, next)?))) {
+            let functions =
+                [word, next].into_iter().filter(|word| word.kind == WordKind::Function).count();
+            let pair_weight = match functions {
+                0 => PAIR,
+                1 => PAIR_WITH_FUNCTION_WORD,
+                _ if is_quoted => PAIR,
+                _ => continue,
+            };
+            *weights.entry((fields.pairs, text)).or_default() += weight * pair_weight;
+        }
+    }
+    weights
+}
+
+fn add_word(weights: &mut Weights, fields: KeywordFields, word: &Word, weight: f32) {
+    let mut add = |field: Field, text: &str, weight: f32| {
+        if !text.is_empty() {
+            *weights.entry((field, text.to_owned())).or_default() += weight;
+            *weights.entry((fields.heading, text.to_owned())).or_default() +=
+                weight * env("HEAD", HEADING_SHARE);
+        }
+    };
+    let whole = match word.kind {
+        WordKind::Code => CODE,
+        WordKind::Ordinary | WordKind::Function if word.grams.is_empty() => 1.0,
+        WordKind::Ordinary | WordKind::Function => STEM_OF_SYLLABLES,
+    };
+    add(fields.words, &word.stem, weight * whole);
+    for part in &word.parts {
+        add(fields.words, part, weight * PART);
+    }
+    for gram in &word.grams {
+        let share = match gram.place {
+            GramPlace::Stem | GramPlace::Single => 1.0,
+            GramPlace::Ending => GRAM_AT_ENDING,
+        };
+        add(fields.grams, &gram.text, weight * share);
+    }
+}
+
+/// The stretches between double quotes, in bytes; an open quote quotes nothing.
+fn quotes(question: &str) -> Vec<(usize, usize)> {
+    let marks = ['"', '“', '”', '「', '」', '『', '』'];
+    let found: Vec<usize> = question.match_indices(marks).map(|(place, _)| place).collect();
+    found.as_chunks::<2>().0.iter().map(|[from, to]| (*from, *to)).collect()
+}
+
+/// The terms worth looking up: those that exist, the weightiest first, common ones only if needed.
+fn chosen(mut terms: Vec<PlanTerm>, passages: u64) -> Vec<PlanTerm> {
+    terms.retain(|term| term.found_in > 0);
+    terms.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
+    let is_common =
+        |term: &PlanTerm| term.found_in as f32 > passages as f32 * env("COMMON", COMMON_SHARE);
+    let rare = terms.iter().filter(|term| !is_common(term)).count();
+    if rare >= env("RARE", RARE_TERMS_MIN as f32) as usize {
+        terms.retain(|term| !is_common(term));
+    }
+    terms.truncate(env("TERMS", TERMS_MAX as f32) as usize);
+    terms
+}
+
+/// BM25's weight of a term found in so many of the passages.
+fn rarity(found_in: u64, passages: u64) -> f32 {
+    let (found_in, passages) = (found_in as f32, passages as f32);
+    (1.0 + (passages - found_in + 0.5) / (found_in + 0.5)).ln()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! One bit a number: codes from which a product with a query can be estimated without bias.
+//!
+//! After RaBitQ (Gao and Long, 2024). A code holds the signs of a vector's difference to its
+//! centroid. For a query q, a centroid c, a vector o with r = o - c and s = the signs of r,
+//!
+//! ```text
+//! q·o = q·c + c·r + (q - c)·r,   and   (q - c)·r ≈ (|r|² / |r|₁) · (q·s - c·s)
+//! ```
+//!
+//! is right on average over random rotations. Everything but q·c and q·s is known when the code
+//! is made, so a vector carries two numbers, an offset and a slope, and a query needs one table
+//! for all centroids.
+//!
+//! Codes lie in blocks of 32 vectors. A block begins with the 32 offsets and the 32 slopes; then
+//! comes, for each four dimensions, a group of 16 bytes: the low halves are four signs of each of
+//! the vectors 0 to 15, the high halves those of 16 to 31. A sum over signs is thereby a sum of
+//! look-ups in tables of 16 small numbers, which processors do for many vectors at once.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Vectors in a block.
+pub(super) const BLOCK: usize = 32;
+
+/// Dimensions that share one look-up.
+pub(super) const GROUP: usize = 4;
+
+/// Bytes of one group in a block, and entries of one group in a table.
+pub(super) const GROUP_BYTES: usize = 16;
+
+/// Bytes before the groups: an offset and a slope for each vector.
+pub(super) const FACTORS_BYTES: usize = BLOCK * 8;
+
+/// Largest entry of a table. Eight of them add up within a byte; rounding to it adds a twentieth
+/// of the error that having one bit a number makes anyway.
+const ENTRY_MAX: f32 = 31.0;
+
+/// Bytes of a block of vectors with `width` numbers.
+pub(super) fn block_bytes(width: usize) -> usize {
+    FACTORS_BYTES + width / GROUP * GROUP_BYTES
+}
+
+/// Writes the blocks of one cluster, vector by vector.
+pub(super) struct BlockWriter<'a> {
+    centroid: &'a [f32],
+    block: Vec<u8>,
+    filled: usize,
+}
+
+impl<'a> BlockWriter<'a> {
+    pub(super) fn new(centroid: &'a [f32]) -> Self {
+        Self { centroid, block: vec![0; block_bytes(centroid.len())], filled: 0 }
+    }
+
+    /// Adds a vector; returns the block's bytes when it was the last that fits.
+    pub(super) fn push(&mut self, vector: &[f32]) -> Option<&[u8]> {
+        if self.filled == BLOCK {
+            self.block.fill(0);
+            self.filled = 0;
+        }
+        let place = self.filled;
+        let (factors, groups) = self.block.split_at_mut(FACTORS_BYTES);
+        let shift = if place < GROUP_BYTES { 0 } else { 4 };
+        let pairs = vector.chunks_exact(GROUP).zip(self.centroid.chunks_exact(GROUP));
+        let (mut squares, mut absolutes, mut along, mut signed) = (0.0, 0.0, 0.0, 0.0);
+        for ((ours, centre), group) in pairs.zip(groups.chunks_exact_mut(GROUP_BYTES)) {
+            let mut signs = 0_u8;
+            for (bit, (number, centre)) in ours.iter().zip(centre).enumerate() {
+                let difference = number - centre;
+                squares += difference * difference;
+                absolutes += difference.abs();
+                along += difference * centre;
+                if difference >= 0.0 {
+                    signs |= 1 << bit;
+                    signed += centre;
+                } else {
+                    signed -= centre;
+                }
+            }
+            if let Some(byte) = group.get_mut(place % GROUP_BYTES) {
+                *byte |= signs << shift;
+            }
+        }
+        let slope = if absolutes > 0.0 { squares / absolutes } else { 0.0 };
+        let offset: f32 = along - slope * signed;
+        let (offsets, slopes) = factors.split_at_mut(BLOCK * 4);
+        for (part, factor) in [(offsets, offset), (slopes, slope)] {
+            if let Some(bytes) = part.as_chunks_mut().0.get_mut(place) {
+                *bytes = factor.to_le_bytes();
+            }
+        }
+        self.filled += 1;
+        (self.filled == BLOCK).then_some(self.block.as_slice())
+    }
+
+    /// The last block, if it is neither empty nor full.
+    pub(super) fn rest(&self) -> Option<&[u8]> {
+        (0 < self.filled && self.filled < BLOCK).then_some(self.block.as_slice())
+    }
+}
+
+/// A query as sums of its numbers under each choice of four signs, in small whole numbers.
+#[derive(Default)]
+pub(super) struct Table {
+    /// 16 entries for each group.
+    pub(super) entries: Vec<u8>,
+    /// What a sum of entries is worth: `sum · step + start` is the product with the signs.
+    pub(super) step: f32,
+    pub(super) start: f32,
+}
+
+impl Table {
+    /// Makes the table of a (rotated) query.
+    pub(super) fn prepare(&mut self, query: &[f32]) {
+        Arch::new().dispatch(Prepare { table: self, query });
+    }
+}
+
+struct Prepare<'a> {
+    table: &'a mut Table,
+    query: &'a [f32],
+}
+
+impl WithSimd for Prepare<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let groups = self.query.as_chunks::<GROUP>().0;
+        let (mut widest, mut start) = (0.0_f32, 0.0);
+        for group in groups {
+            widest = widest.max(reach(group));
+            start -= reach(group);
+        }
+        let step = if widest > 0.0 { 2.0 * widest / ENTRY_MAX } else { 1.0 };
+        let entries = &mut self.table.entries;
+        entries.resize(groups.len() * GROUP_BYTES, 0);
+        for (group, entries) in groups.iter().zip(entries.as_chunks_mut::<GROUP_BYTES>().0) {
+            let least = -reach(group);
+            for (entry, sum) in entries.iter_mut().zip(sums(group)) {
+                *entry = ((sum - least) / step + 0.5) as u8;
+            }
+        }
+        self.table.step = step;
+        self.table.start = start;
+    }
+}
+
+#[inline(always)]
+fn reach([a, b, c, d]: &[f32; GROUP]) -> f32 {
+    a.abs() + b.abs() + c.abs() + d.abs()
+}
+
+/// The sums of four numbers under each choice of signs; bit i of the place says "plus number i".
+#[inline(always)]
+fn sums(numbers: &[f32; GROUP]) -> [f32; GROUP_BYTES] {
+    let mut sums = [0.0; GROUP_BYTES];
+    for (bit, number) in numbers.iter().enumerate() {
+        for (place, sum) in sums.iter_mut().enumerate() {
+            *sum += if place >> bit & 1 == 1 { *number } else { -number };
+        }
+    }
+    sums
+}

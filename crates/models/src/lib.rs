@@ -1,0 +1,7 @@
+//! Language models and embedders behind the ports of `agent`.
+
+mod built_in;
+pub mod encoder;
+pub mod remote_embedder;
+
+pub use built_in::BuiltInEmbedder;

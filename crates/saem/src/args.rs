@@ -1,0 +1,190 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Answers a team's questions from its own documents, in Korean and English.
+#[derive(Debug, Parser)]
+#[command(name = "saem", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Keep everything in this folder instead of the platform's own
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Listen here instead of 127.0.0.1:7777
+    #[arg(long, global = true, value_name = "ADDR:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Read settings from this file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say more in the log; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Try Saem: loads the demo documents and serves them on 127.0.0.1:7777
+    Demo,
+    /// Serve the API
+    Serve,
+    /// Load documents: files, folders, web addresses, or - for standard input
+    Ingest(Ingest),
+    /// Find passages
+    Search(Search),
+    /// List, show and delete documents
+    #[command(subcommand)]
+    Documents(Documents),
+    /// Create, list and revoke API keys
+    #[command(subcommand)]
+    Key(Key),
+    /// Forget what has expired and compact the index
+    Cleanup,
+    /// Measure the quality of search
+    #[command(subcommand)]
+    Eval(Eval),
+    /// Say what is configured, what is missing and what it would add
+    Doctor,
+    /// Read documents for another Saem (started by itself)
+    #[command(hide = true)]
+    Worker,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ingest {
+    /// Files, folders, http(s) addresses, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Put them into this collection
+    #[arg(long, default_value = "documents", value_name = "NAME")]
+    pub(crate) collection: String,
+    /// Their type: faq, guide or any other word
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) doc_type: Option<String>,
+    /// Name of the document read from standard input; its ending says the format
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Column that holds the question of a FAQ in CSV or JSON
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) question: Option<String>,
+    /// Column that holds the answer of a FAQ in CSV or JSON
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) answer: Option<String>,
+    /// Delete documents of these folders whose files are gone
+    #[arg(long)]
+    pub(crate) prune: bool,
+    /// Stay and load whatever changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// What to look for; may be left out when there is a filter
+    #[arg(value_name = "WORDS")]
+    pub(crate) words: Vec<String>,
+    /// Only in this collection
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// Only chunks with this tag: has_steps=true, plan=pro|team, updated_at>=2026-01-01
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+    /// This many passages, instead of 3 from FAQs and 7 from guides
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<usize>,
+    /// Which side of the index to ask
+    #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
+    pub(crate) mode: Mode,
+    /// Show how each passage was found
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Mode {
+    Hybrid,
+    Keyword,
+    Vector,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Documents {
+    /// List documents
+    List {
+        /// Only of this collection
+        #[arg(long, value_name = "NAME")]
+        collection: Option<String>,
+    },
+    /// Show a document and its sections
+    Show {
+        /// The document's id
+        id: String,
+    },
+    /// Delete documents everywhere
+    Delete {
+        /// The documents' ids
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Create a key and show it, once
+    Create {
+        /// What the key is for
+        #[arg(long, default_value = "")]
+        label: String,
+        /// The tenant that the key belongs to
+        #[arg(long, default_value = "local")]
+        tenant: String,
+        /// What the key may do: read, write, admin
+        #[arg(long, value_delimiter = ',', default_value = "read")]
+        scopes: Vec<String>,
+        /// Days until the key expires; never, if left out
+        #[arg(long)]
+        days: Option<u64>,
+    },
+    /// List keys
+    List,
+    /// Revoke a key by its prefix
+    Revoke {
+        /// The eight characters after saem_
+        prefix: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Eval {
+    /// nDCG@10, recall@10 and MRR@10 of keyword, vector and hybrid search
+    Retrieval {
+        /// Which set of questions
+        #[arg(long, value_enum)]
+        set: EvalSet,
+        /// The folder with the data sets; SAEM_DATA, if left out
+        #[arg(long = "sets", value_name = "DIR")]
+        sets: Option<PathBuf>,
+        /// Ask only this many questions
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EvalSet {
+    Korquad,
+    Hotpotqa,
+    Cloudcost,
+}

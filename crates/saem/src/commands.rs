@@ -1,0 +1,12 @@
+//! What the command line can do, a file for each command.
+
+pub(crate) mod cleanup;
+pub(crate) mod demo_files;
+pub(crate) mod doctor;
+pub(crate) mod documents;
+pub(crate) mod eval;
+pub(crate) mod ingest;
+pub(crate) mod key;
+pub(crate) mod search;
+pub(crate) mod serve;
+pub(crate) mod watch;

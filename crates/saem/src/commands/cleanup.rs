@@ -1,0 +1,24 @@
+//! `saem cleanup`: forgets what has expired and compacts the index.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::config::Config;
+use crate::output::Output;
+use crate::wiring::Installation;
+
+pub(crate) async fn run(config: Config, output: &Output) -> Result<ExitCode> {
+    let installation = Installation::open(&config).await?;
+    let report = installation.knowledge.clean_up().await?;
+    installation.close().await;
+    output.json(&report)?;
+    output.line(&format!(
+        "cleaned up {} tenants: {} jobs and {} deletions forgotten, {} KiB of index freed",
+        report.tenants,
+        report.jobs_forgotten,
+        report.deletions_forgotten,
+        report.index_bytes_freed >> 10,
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

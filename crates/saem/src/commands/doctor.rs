@@ -1,0 +1,94 @@
+//! `saem doctor`: what is configured, what is missing, and what each missing thing would add.
+
+use std::process::ExitCode;
+
+use agent::names::TenantId;
+use agent::ports::Keys;
+use anyhow::Result;
+use serde_json::json;
+
+use crate::config::{Config, EmbedderKind};
+use crate::output::Output;
+use crate::wiring::Installation;
+
+/// One thing that was looked at.
+struct Finding {
+    what: &'static str,
+    is_well: bool,
+    says: String,
+}
+
+pub(crate) async fn run(config: Config, output: &Output) -> Result<ExitCode> {
+    let findings = match Installation::open(&config).await {
+        Ok(installation) => {
+            let findings = look(&config, &installation).await?;
+            installation.close().await;
+            findings
+        }
+        Err(error) => vec![Finding {
+            what: "data folder",
+            is_well: false,
+            says: error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": "),
+        }],
+    };
+    for Finding { what, is_well, says } in &findings {
+        output.json(&json!({ "what": what, "well": is_well, "says": says }))?;
+        output.line(&format!("{} {what}: {says}", if *is_well { "ok  " } else { "look" }))?;
+    }
+    let all_well = findings.iter().all(|finding| finding.is_well);
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn look(config: &Config, installation: &Installation) -> Result<Vec<Finding>> {
+    let well = |what, says: String| Finding { what, is_well: true, says };
+    let mut findings = vec![well("data folder", installation.folder.display().to_string())];
+    findings.push(Finding {
+        what: "disk",
+        is_well: installation.store.has_room(),
+        says: if installation.store.has_room() {
+            format!("more than {} MiB are free", config.data.reserve_mebibytes)
+        } else {
+            format!("less than {} MiB are free: writes are refused", config.data.reserve_mebibytes)
+        },
+    });
+    let tenant = TenantId::local();
+    installation.knowledge.indexed(&tenant, None).await?;
+    findings.push(match installation.knowledge.index_state(&tenant).await? {
+        Some(state) if state.chunks > 0 => {
+            well("documents", format!("{} chunks, {} vectors", state.chunks, state.vectors))
+        }
+        _ => well(
+            "documents",
+            "none yet: `saem ingest PATH` loads some, `saem demo` shows the demo's".to_owned(),
+        ),
+    });
+    findings.push(well("embedder", match config.embedder.kind {
+        EmbedderKind::BuiltIn => format!(
+            "{} (built in, Korean and English, offline); a larger model behind /v1/embeddings would find \
+             paraphrases better: set embedder.kind = \"openai\" and embedder.model",
+            installation.embedder.identity()
+        ),
+        EmbedderKind::Openai => installation.embedder.identity().to_owned(),
+    }));
+    let keys = installation.store.keys(None).await?.len();
+    findings.push(well(
+        "API keys",
+        match keys {
+            0 => {
+                "none: the server answers this machine only; `saem key create` makes one".to_owned()
+            }
+            keys => format!("{keys}: every request needs one"),
+        },
+    ));
+    let issuer = &config.auth.jwt_issuer;
+    findings.push(well("JWT issuer", if issuer.is_empty() {
+        "none: with auth.jwt_issuer and auth.jwks_url people of your identity provider could sign in".to_owned()
+    } else {
+        issuer.clone()
+    }));
+    findings.push(well(
+        "language model",
+        "not used yet: search gives passages as they stand in your documents".to_owned(),
+    ));
+    Ok(findings)
+}

@@ -1,0 +1,319 @@
+//! `saem serve` and `saem demo`: the server, from its first connection to its last.
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::identity::Principal;
+use agent::ports::{Fetched, Keys, Later};
+use anyhow::{Context, Result, bail};
+use engine::{NewDocument, Outcome};
+use server::api::{self, Api};
+use server::health::ReadyCheck;
+use server::identity::jwks::JwksSource;
+use server::identity::jwt::{Jwt, JwtSettings};
+use server::identity::{Identity, Mode};
+use server::limits::{Limits, Rate};
+use server::metrics::Metrics;
+use server::routes::{Access, Table};
+use server::{Parts, Server, Settings};
+use store::{Health, Store};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::demo_files::DEMO_FILES;
+use crate::config::{self, Config};
+use crate::output::Output;
+use crate::system::{SystemClock, SystemEntropy};
+use crate::wiring::Installation;
+
+/// Serves until it is asked to stop.
+pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
+    let installation = Installation::open(&config).await?;
+    let listener = bind(&config).await?;
+    let address = listener.local_addr()?;
+    output.line(&format!("saem serves {} on http://{address}", installation.folder.display()))?;
+    run(config, installation, listener).await
+}
+
+/// Loads the demo's documents, if they are not there yet, and serves them.
+pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode> {
+    if config.data.folder.is_empty() {
+        let folder = config::platform_folder()?.join("saem-demo");
+        config.data.folder = folder.display().to_string();
+    }
+    let installation = Installation::open(&config).await?;
+    let listener = bind(&config).await?;
+    load_demo(&installation, output).await?;
+    let address = listener.local_addr()?;
+    output.line(&format!(
+        "Saem answers on http://{address} from the documents of Nubi, an invented cloud-cost product.\n\n\
+         Try, in another terminal:\n  \
+         curl --get http://{address}/api/search --data-urlencode 'q=남은 예산을 다음 달로 이월할 수 있나요?'\n  \
+         curl --get http://{address}/api/search --data-urlencode 'q=how is idle cost shared in Kubernetes?'\n  \
+         curl --get http://{address}/api/search --data-urlencode 'q=웹훅 서명은 어떻게 검증하나요?' -d explain=true\n  \
+         curl http://{address}/api/documents\n\n\
+         Your own documents: saem ingest PATH, then saem serve. Ctrl-C ends this."
+    ))?;
+    run(config, installation, listener).await
+}
+
+async fn load_demo(installation: &Installation, output: &Output) -> Result<()> {
+    let (knowledge, owner) = (&installation.knowledge, Principal::local_owner());
+    let bar = output.progress(DEMO_FILES.len() as u64, "documents");
+    for file in DEMO_FILES {
+        let new = NewDocument {
+            collection: file.collection.parse()?,
+            source: file.source.to_owned(),
+            bytes: file.bytes.to_vec(),
+            media_type: None,
+            doc_type: None,
+            mapping: None,
+            updated_at: None,
+            accepted: None,
+        };
+        if let Outcome::Failed { reason } = knowledge.ingest(&owner, new).await?.outcome {
+            bail!("the demo's {}: {reason}", file.source);
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    super::ingest::settle(knowledge, output).await
+}
+
+async fn bind(config: &Config) -> Result<TcpListener> {
+    let listen = &config.server.listen;
+    TcpListener::bind(listen).await.with_context(|| {
+        format!("cannot listen on {listen}: another program may be there; choose with --listen ADDR:PORT")
+    })
+}
+
+async fn run(
+    config: Config,
+    installation: Installation,
+    listener: TcpListener,
+) -> Result<ExitCode> {
+    let server = server(&config, &installation, listener.local_addr()?).await?;
+    installation.knowledge.resume().await?;
+    let stop = CancellationToken::new();
+    watch_signals(&installation, stop.clone());
+    watch_store(&installation, stop.clone());
+    clean_up_nightly(&config, &installation);
+    let drained = server.serve(listener, stop).await;
+    if drained.cut > 0 {
+        tracing::warn!(cut = drained.cut, "some connections did not end in time and were cut");
+    }
+    let is_broken = matches!(*installation.store.health().borrow(), Health::Broken(_));
+    installation.close().await;
+    Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
+}
+
+async fn server(
+    config: &Config,
+    installation: &Installation,
+    address: SocketAddr,
+) -> Result<Server> {
+    let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
+    let metrics = Arc::new(Metrics::default());
+    let settings = Settings {
+        limits: limits(config),
+        hosts: config.server.hosts.clone(),
+        origins: config.server.origins.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let parts = Parts {
+        identity: identity(config, installation, address.ip()).await?,
+        metrics,
+        ready: vec![
+            Arc::new(StoreReady(installation.store.clone())),
+            Arc::new(IndexReady(installation.knowledge.clone())),
+        ],
+    };
+    let table =
+        Table::new(api::routes(upload_bytes_max), Access::Needs(agent::identity::Scope::Admin))?;
+    let api = Api {
+        knowledge: installation.knowledge.clone(),
+        keys: Arc::new(installation.store.clone()),
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+    };
+    Ok(Server::new(settings, parts, table, api)?)
+}
+
+fn limits(config: &Config) -> Limits {
+    let server = &config.server;
+    let per_second = f64::from(server.requests_per_minute_max) / 60.0;
+    Limits {
+        connections_max: server.connections_max,
+        connections_per_address_max: server.connections_per_address_max,
+        head_wait_max: Duration::from_secs(server.header_seconds_max),
+        keep_alive_max: Duration::from_secs(server.idle_seconds_max),
+        drain_max: Duration::from_secs(server.drain_seconds_max),
+        caller_rate: Rate { per_second, burst: server.requests_per_minute_max.div_ceil(10).max(1) },
+        caller_requests_max: server.requests_at_once_max,
+        ..Limits::default()
+    }
+}
+
+/// On loopback without keys there is one owner; everywhere else everybody says who they are.
+async fn identity(
+    config: &Config,
+    installation: &Installation,
+    address: IpAddr,
+) -> Result<Identity> {
+    let has_keys = !installation.store.keys(None).await?.is_empty();
+    let has_issuer = !config.auth.jwt_issuer.is_empty();
+    if !address.is_loopback() && !has_keys && !has_issuer {
+        bail!(
+            "{address} can be reached by others, and nobody would be asked who they are: \
+             make a key first with `saem key create --scopes admin`"
+        );
+    }
+    let mode = if has_keys || has_issuer { Mode::Required } else { Mode::LocalOwner };
+    let keys = Arc::new(installation.store.clone());
+    let identity = Identity::new(mode, keys, Arc::new(SystemClock));
+    if !has_issuer {
+        return Ok(identity);
+    }
+    if config.auth.jwks_url.is_empty() || config.auth.jwt_audience.is_empty() {
+        bail!("auth.jwt_issuer is set: auth.jwks_url and auth.jwt_audience are needed too");
+    }
+    let mut settings =
+        JwtSettings::new(config.auth.jwt_issuer.clone(), config.auth.jwt_audience.clone());
+    settings.tenant_claim.clone_from(&config.auth.tenant_claim);
+    settings.scope_claim.clone_from(&config.auth.scope_claim);
+    let source = Arc::new(FetchedKeys {
+        pages: installation.pages(),
+        address: config.auth.jwks_url.clone(),
+    });
+    Ok(identity.with_jwt(Jwt::new(settings, source)?))
+}
+
+/// The issuer's keys, through the egress guard like everything else from outside.
+struct FetchedKeys {
+    pages: Arc<dyn agent::ports::Pages>,
+    address: String,
+}
+
+impl JwksSource for FetchedKeys {
+    fn fetch(&self) -> Later<'_, Vec<u8>> {
+        Box::pin(async {
+            let Fetched { bytes, .. } = self.pages.fetch(&self.address).await?;
+            Ok(bytes)
+        })
+    }
+}
+
+/// The store's writer, as it is.
+struct StoreReady(Store);
+
+impl ReadyCheck for StoreReady {
+    fn name(&self) -> &str {
+        "store"
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if !self.0.has_room() {
+            return Err("the disk is full: free some space; writes go on by themselves".to_owned());
+        }
+        match &*self.0.health().borrow() {
+            // A full disk that has room again is well; the next write will say so too.
+            Health::Well | Health::Full => Ok(()),
+            Health::Broken(why) => Err(format!("the store cannot be written: {why}")),
+        }
+    }
+}
+
+/// The indexers, as they are.
+struct IndexReady(engine::Knowledge);
+
+impl ReadyCheck for IndexReady {
+    fn name(&self) -> &str {
+        "index"
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.0.indexing_trouble().map_or(Ok(()), Err)
+    }
+}
+
+/// The first signal ends things in good order, the second at once.
+fn watch_signals(installation: &Installation, stop: CancellationToken) {
+    let done = installation.tasks().stopping();
+    installation.tasks().spawn(async move {
+        tokio::select! {
+            () = done.cancelled() => return,
+            () = signal() => stop.cancel(),
+        }
+        tracing::info!("stopping; a second signal ends at once");
+        tokio::select! {
+            () = done.cancelled() => {}
+            () = signal() => {
+                #[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
+                std::process::exit(130);
+            }
+        }
+    });
+}
+
+async fn signal() {
+    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+    match terminate {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _heard = tokio::signal::ctrl_c().await;
+        }
+    }
+}
+
+/// A store that broke cannot be trusted any more: the process ends, and the next one opens what is on disk.
+fn watch_store(installation: &Installation, stop: CancellationToken) {
+    let (mut health, done) = (installation.store.health(), installation.tasks().stopping());
+    installation.tasks().spawn(async move {
+        let is_broken = |health: &Health| matches!(health, Health::Broken(_));
+        tokio::select! {
+            () = done.cancelled() => {}
+            broken = health.wait_for(is_broken) => {
+                if broken.is_ok() {
+                    tracing::error!("the store is broken; ending, so that the next start can mend it");
+                    stop.cancel();
+                }
+            }
+        }
+    });
+}
+
+/// Cleans up once a day, at the hour of the configuration.
+fn clean_up_nightly(config: &Config, installation: &Installation) {
+    let hour = config.cleanup.hour;
+    if hour > 23 {
+        return;
+    }
+    let (knowledge, done) = (installation.knowledge.clone(), installation.tasks().stopping());
+    installation.tasks().spawn(async move {
+        loop {
+            tokio::select! {
+                () = done.cancelled() => return,
+                () = tokio::time::sleep(until(hour)) => {}
+            }
+            match knowledge.clean_up().await {
+                Ok(report) => tracing::info!(?report, "cleaned up"),
+                Err(error) => tracing::warn!(%error, "the nightly clean-up did not come to an end"),
+            }
+        }
+    });
+}
+
+/// From now to the next time that it is `hour` o'clock in UTC.
+fn until(hour: u8) -> Duration {
+    const DAY: u64 = 86_400;
+    let now = agent::ports::Clock::now(&SystemClock).0 / 1000 % DAY;
+    let then = u64::from(hour) * 3600;
+    Duration::from_secs(if then > now { then - now } else { then + DAY - now })
+}

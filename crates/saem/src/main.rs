@@ -1,0 +1,83 @@
+//! The `saem` binary: configuration, wiring and commands.
+
+mod args;
+mod commands;
+mod config;
+mod output;
+mod system;
+mod wiring;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::{Cli, Command};
+use crate::config::{Config, Overrides};
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Command::Worker = cli.command {
+        return ended(engine::worker::serve().map_err(Into::into).map(|()| ExitCode::SUCCESS));
+    }
+    ended(start(cli))
+}
+
+/// An error is told in one line, its causes after it.
+fn ended(outcome: Result<ExitCode>) -> ExitCode {
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+            let _closed = writeln!(std::io::stderr(), "error: {}", causes.join(": "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(cli: Cli) -> Result<ExitCode> {
+    let overrides = Overrides {
+        file: cli.common.config.clone(),
+        data: cli.common.data.clone(),
+        listen: cli.common.listen.clone(),
+    };
+    let config = config::load(&overrides)?;
+    start_log(&config, cli.common.verbose, &cli.command);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(run(cli, config))
+}
+
+async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
+    let output = Output::new(cli.common.json);
+    match cli.command {
+        Command::Demo => commands::serve::demo(config, &output).await,
+        Command::Serve => commands::serve::serve(config, &output).await,
+        Command::Ingest(ingest) => commands::ingest::run(config, &ingest, &output).await,
+        Command::Search(search) => commands::search::run(config, search, &output).await,
+        Command::Documents(documents) => commands::documents::run(config, documents, &output).await,
+        Command::Key(key) => commands::key::run(config, key, &output).await,
+        Command::Cleanup => commands::cleanup::run(config, &output).await,
+        Command::Eval(eval) => commands::eval::run(config, eval, &output).await,
+        Command::Doctor => commands::doctor::run(config, &output).await,
+        Command::Worker => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Commands for people are quiet about what goes well; a server says what it does.
+fn start_log(config: &Config, verbose: u8, command: &Command) {
+    let serves = matches!(command, Command::Serve | Command::Demo);
+    let level = match (verbose, serves) {
+        (0, true) => config.log.level.as_str(),
+        (0, false) => "error",
+        (1, _) => "saem=debug,engine=debug,server=debug,index=debug,store=debug,info",
+        (_, _) => "trace",
+    };
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(level))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    if config.log.format == "json" { log.json().init() } else { log.init() }
+}

@@ -1,0 +1,15 @@
+//! End-to-end tests: the real binary, its command line and its server, on a folder of their own.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets something unexpected should end there"
+)]
+
+mod api;
+mod bad_input;
+mod cli;
+mod crash;
+mod tenants;
+mod world;

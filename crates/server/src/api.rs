@@ -1,0 +1,58 @@
+//! The native API: documents, search, sections, collections, jobs, keys and the audit log.
+
+mod admin;
+mod documents;
+mod jobs;
+mod search;
+mod wire;
+
+use std::sync::Arc;
+
+use agent::identity::Scope;
+use agent::ports::{Clock, Entropy, Keys};
+use engine::{EngineError, Knowledge};
+use http::StatusCode;
+
+use crate::problem::Problem;
+use crate::routes::{Access, Route};
+
+/// What the handlers of the API work with.
+#[derive(Clone)]
+pub struct Api {
+    pub knowledge: Knowledge,
+    pub keys: Arc<dyn Keys>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+}
+
+const READ: Access = Access::Needs(Scope::Read);
+const WRITE: Access = Access::Needs(Scope::Write);
+const ADMIN: Access = Access::Needs(Scope::Admin);
+
+/// All routes of the API. `upload_bytes_max` bounds the body of an upload.
+#[must_use]
+pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
+    let mut routes = documents::routes(upload_bytes_max);
+    routes.extend(search::routes());
+    routes.extend(jobs::routes());
+    routes.extend(admin::routes());
+    routes
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Absent { what } => Self::not_found(what),
+            EngineError::Refused(why) => Self::refused(why),
+            EngineError::Conflict(why) => Self::conflict(why),
+            EngineError::Port(error) => error.into(),
+        }
+    }
+}
+
+/// A path that cannot be an id names nothing: it looks like an id that is not there.
+fn read_id<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
+    text.parse().map_err(|_| Problem::not_found(what))
+}
+
+const OK: StatusCode = StatusCode::OK;
