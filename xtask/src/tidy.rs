@@ -53,7 +53,6 @@ const ROOMS: &[Room] = &[
             "dom_smoothie",
             "encoding_rs",
             "lopdf",
-            "pdf-extract",
             "pulldown-cmark",
             "quick-xml",
             "serde",

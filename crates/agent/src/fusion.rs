@@ -49,7 +49,7 @@ pub struct Fused<Id> {
 }
 
 /// Share of the vector side when words meet the question well.
-const VECTOR_SHARE_MIN: f32 = 0.18;
+const VECTOR_SHARE_MIN: f32 = 0.15;
 
 /// And when they meet next to nothing of it.
 const VECTOR_SHARE_MAX: f32 = 0.5;
@@ -61,16 +61,14 @@ const COVERAGE_POOR: f32 = 0.1;
 /// What nearness counts as words in a passage that is in another language.
 const OTHER_LANGUAGE: f32 = 0.8;
 
-/// The vector hit after so many marks nearness 0: beyond it, cosines are the noise of the corpus.
-const NEARNESS_RANKS: usize = 50;
-
-/// How many passages to ask the vector side for.
-pub const VECTOR_HITS: usize = 2 * NEARNESS_RANKS;
+/// How many passages to ask the vector side for. The last of them marks nearness 0: cosines there
+/// are the noise of the corpus, and say how much above it the first ones stand.
+pub const VECTOR_HITS: usize = 100;
 
 /// Returns the passages of both lists, best first; equal ones in the order of their ids.
 ///
-/// Ask the vector side for [`VECTOR_HITS`] or more, whatever is shown in the end: the far ones tell
-/// how near the near ones are. A score that is not a number counts as not found.
+/// Ask the vector side for [`VECTOR_HITS`], however few are shown in the end. A score that is not
+/// a number counts as not found.
 pub fn fuse<Id: Ord + Clone>(
     keyword: &KeywordFound<Id>,
     vector: &[VectorHit<Id>],
@@ -85,7 +83,8 @@ pub fn fuse<Id: Ord + Clone>(
         evidence.keyword_rank = Some(rank);
     }
     let nearest = vector_hits.first().map_or(1.0, |hit| hit.cosine);
-    let far = vector_hits.get(NEARNESS_RANKS).or(vector_hits.last()).map_or(0.0, |hit| hit.cosine);
+    let last = vector_hits.get(VECTOR_HITS - 1).or(vector_hits.last());
+    let far = last.map_or(0.0, |hit| hit.cosine);
     for (rank, hit) in (1..).zip(&vector_hits) {
         let evidence = passages.entry(hit.id.clone()).or_default();
         evidence.nearness = nearness(hit.cosine, nearest, far);
@@ -141,6 +140,7 @@ fn vector_share(found_by_words: bool, coverage: f32) -> f32 {
     if !found_by_words {
         return 1.0;
     }
+    let coverage = if coverage.is_nan() { 0.0 } else { coverage };
     let lack = ((COVERAGE_GOOD - coverage) / (COVERAGE_GOOD - COVERAGE_POOR)).clamp(0.0, 1.0);
     VECTOR_SHARE_MIN + (VECTOR_SHARE_MAX - VECTOR_SHARE_MIN) * lack
 }

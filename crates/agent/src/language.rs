@@ -73,7 +73,8 @@ mod tests {
         for (text, expected) in [
             ("EC2 비용을 줄이는 방법", Korean),
             ("How do I cut EC2 cost?", English),
-            ("AWS Cost Explorer에서 보기", Mixed),
+            ("AWS Cost Explorer에서 보기", Korean),
+            ("Cost Explorer dashboard 보기", Mixed),
             ("The word 샘 means spring in the language of Korea, as everybody knows", English),
             ("123 %", Other),
             ("", Other),

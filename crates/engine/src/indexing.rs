@@ -123,8 +123,8 @@ impl Work {
                     self.indexer.wake.notified().await;
                 }
                 Err(error) => {
-                    tracing::warn!(tenant = %self.tenant, %error, "indexing has to wait");
-                    let why = error.to_string();
+                    let why = told(&error);
+                    tracing::warn!(tenant = %self.tenant, why, "indexing has to wait");
                     self.indexer.applied.send_modify(|progress| progress.trouble = Some(why));
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(RETRY_WAIT_MAX);
@@ -249,6 +249,12 @@ impl Work {
             Err(error) => Err(broken(Box::new(error))),
         }
     }
+}
+
+/// An error with its causes.
+fn told(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 impl Parts {

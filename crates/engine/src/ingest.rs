@@ -44,8 +44,8 @@ pub struct Ingested {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// The same bytes are known already: nothing was done.
-    Unchanged,
+    /// The same bytes are known already, since this change: nothing was done.
+    Unchanged { sequence: u64 },
     /// A later version or a deletion has come before it: nothing was done.
     Superseded,
     /// It is kept; the change's number says when it can be found.
@@ -67,8 +67,10 @@ impl Knowledge {
         let content_hash = sha256_hex(&[&new.bytes]);
         let before = self.parts.documents.get(tenant, &id).await?;
         let recipe = recipe(&new);
-        if before.as_ref().is_some_and(|before| is_same(before, &content_hash, &recipe)) {
-            return Ok(Ingested { document: id, outcome: Outcome::Unchanged });
+        if let Some(same) = before.as_ref().filter(|before| is_same(before, &content_hash, &recipe))
+        {
+            let outcome = Outcome::Unchanged { sequence: same.sequence };
+            return Ok(Ingested { document: id, outcome });
         }
         let read = self.read(principal, &new).await?;
         let mut document = self.record(principal, &new, id.clone(), before).await?;

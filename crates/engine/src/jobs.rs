@@ -173,8 +173,9 @@ impl Knowledge {
             accepted: Some(job.accepted),
         };
         match self.ingest(&principal, new).await?.outcome {
-            Outcome::Unchanged | Outcome::Superseded => Ok(None),
-            Outcome::Kept { sequence, .. } => {
+            Outcome::Superseded => Ok(None),
+            // Known already does not mean found already: the process may have died in between.
+            Outcome::Unchanged { sequence } | Outcome::Kept { sequence, .. } => {
                 self.indexed(tenant, Some(sequence)).await?;
                 Ok(None)
             }

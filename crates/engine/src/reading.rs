@@ -104,9 +104,15 @@ pub(crate) fn chunks(
     let mut chunks = Vec::with_capacity(split.chunks.len());
     for (place, chunk) in split.chunks.iter().enumerate() {
         let heading_path = heading_path(document, &split, chunk.section);
+        let mut own_path = extract::heading_path(&split.sections, chunk.section);
+        own_path.retain(|heading| !heading.is_empty());
+        let mut piece = |text: String| pieces.push(Piece { chunk: place, text });
         for range in &chunk.pieces {
-            let text = chunk.text.get(range.clone()).unwrap_or_default().to_owned();
-            pieces.push(Piece { chunk: place, text });
+            let text = chunk.text.get(range.clone()).unwrap_or_default();
+            piece(with_heading(&own_path, text));
+        }
+        if !own_path.is_empty() {
+            piece(own_path.join(". "));
         }
         chunks.push(NewChunk {
             ordinal: u32::try_from(place).unwrap_or(u32::MAX),
@@ -125,6 +131,14 @@ pub(crate) fn chunks(
         chunks,
     };
     (of, pieces)
+}
+
+/// A piece seldom names what it is about; the heading it stands under does.
+fn with_heading(own_path: &[&str], piece: &str) -> String {
+    match own_path.last() {
+        Some(heading) => format!("{heading}. {piece}"),
+        None => piece.to_owned(),
+    }
 }
 
 /// Titles from the document down to the section.

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use agent::knowledge::DocumentChunks;
 use agent::ports::{Failpoints, IndexState};
@@ -20,6 +21,10 @@ use crate::vectors::{self, Segment, SegmentBuilder};
 
 /// Memory for chunks that wait to be committed.
 const WRITER_BYTES: usize = 64 << 20;
+
+/// How often, and how long each time, the lock of a process that has just ended is waited for.
+const LOCK_WAITS_MAX: u32 = 40;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// Vector files of one size class before they are merged: few files to search, each vector rewritten seldom.
 const FILES_PER_CLASS: usize = 6;
@@ -196,7 +201,7 @@ impl Generation {
 
     fn writer<'a>(&self, writing: &'a mut Writing) -> tantivy::Result<&'a mut IndexWriter> {
         if writing.writer.is_none() {
-            writing.writer = Some(self.index.writer_with_num_threads(1, WRITER_BYTES)?);
+            writing.writer = Some(open_writer(&self.index)?);
         }
         writing.writer.as_mut().ok_or(TantivyError::Poisoned)
     }
@@ -251,6 +256,21 @@ impl Generation {
     fn file_classes(&self, files: &[String]) -> tantivy::Result<Vec<u32>> {
         let vectors = open_segments(&self.folder, files, &self.snapshot().vectors)?;
         Ok(vectors.iter().map(|file| class(file.segment.len())).collect())
+    }
+}
+
+/// Opens the writer; a process that was killed may hold its lock for a moment longer.
+#[expect(clippy::disallowed_methods, reason = "this runs on a thread that may wait")]
+fn open_writer(index: &Index) -> tantivy::Result<IndexWriter> {
+    let mut waits = LOCK_WAITS_MAX;
+    loop {
+        match index.writer_with_num_threads(1, WRITER_BYTES) {
+            Err(TantivyError::LockFailure(..)) if waits > 0 => {
+                waits -= 1;
+                std::thread::sleep(LOCK_WAIT);
+            }
+            outcome => return outcome,
+        }
     }
 }
 

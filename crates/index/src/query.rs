@@ -14,14 +14,16 @@ use crate::analysis::{GramPlace, TextTerms, Word, WordKind, pair, value, words};
 /// Longest question looked at, in bytes: some 600 syllables. What follows is a pasted document.
 pub(crate) const QUESTION_BYTES_MAX: usize = 2_000;
 
-/// Most terms in a query. A question of 12 words gives about 60, a third of which weigh nothing.
-pub(crate) const TERMS_MAX: usize = 64;
+/// Most terms in a query. A question of 12 words gives some 60 that exist, and the weightiest 40
+/// find the same passages as all of them.
+pub(crate) const TERMS_MAX: usize = 40;
 
-/// A term in more than this share of the passages is left out while enough rarer ones are there.
-const COMMON_SHARE: f32 = 0.15;
+/// Most entries of the index that a query may touch: what bounds its time in a large collection.
+/// The lightest terms, which are also the commonest, fall out first.
+const ENTRIES_MAX: u64 = 50_000;
 
-/// So many rarer terms are enough.
-const RARE_TERMS_MIN: usize = 6;
+/// So many terms are looked up whatever they cost.
+const TERMS_MIN: usize = 4;
 
 /// The fields of the keyword index. Positions are not kept: `pairs` does the work of phrases.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +106,7 @@ pub(crate) fn plan(
     if terms.is_empty() {
         return Ok(None);
     }
-    let clauses = chosen(terms, passages)
+    let clauses = chosen(terms)
         .into_iter()
         .map(|PlanTerm { term, weight, .. }| {
             let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
@@ -124,7 +126,7 @@ pub(crate) struct PassageStatistics<'searcher>(pub(crate) &'searcher Searcher);
 
 impl Bm25StatisticsProvider for PassageStatistics<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        Ok(self.0.total_num_tokens(field)? / 3 * 4)
+        Ok(self.0.total_num_tokens(field)?.saturating_mul(4) / 3)
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
@@ -136,9 +138,6 @@ impl Bm25StatisticsProvider for PassageStatistics<'_> {
     }
 }
 
-fn env(n: &str, d: f32) -> f32 {
-    std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d)
-}
 struct PlanTerm {
     term: Term,
     weight: f32,
@@ -194,7 +193,7 @@ fn add_word(weights: &mut Weights, fields: KeywordFields, word: &Word, weight: f
         if !text.is_empty() {
             *weights.entry((field, text.to_owned())).or_default() += weight;
             *weights.entry((fields.heading, text.to_owned())).or_default() +=
-                weight * env("HEAD", HEADING_SHARE);
+                weight * HEADING_SHARE;
         }
     };
     let whole = match word.kind {
@@ -222,17 +221,20 @@ fn quotes(question: &str) -> Vec<(usize, usize)> {
     found.as_chunks::<2>().0.iter().map(|[from, to]| (*from, *to)).collect()
 }
 
-/// The terms worth looking up: those that exist, the weightiest first, common ones only if needed.
-fn chosen(mut terms: Vec<PlanTerm>, passages: u64) -> Vec<PlanTerm> {
+/// The terms worth looking up: those that exist, the weightiest first, as far as the budget goes.
+fn chosen(mut terms: Vec<PlanTerm>) -> Vec<PlanTerm> {
     terms.retain(|term| term.found_in > 0);
     terms.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
-    let is_common =
-        |term: &PlanTerm| term.found_in as f32 > passages as f32 * env("COMMON", COMMON_SHARE);
-    let rare = terms.iter().filter(|term| !is_common(term)).count();
-    if rare >= env("RARE", RARE_TERMS_MIN as f32) as usize {
-        terms.retain(|term| !is_common(term));
-    }
-    terms.truncate(env("TERMS", TERMS_MAX as f32) as usize);
+    let mut entries_left = ENTRIES_MAX;
+    let mut taken = 0;
+    terms.retain(|term| {
+        let fits = taken < TERMS_MIN || (taken < TERMS_MAX && term.found_in <= entries_left);
+        if fits {
+            taken += 1;
+            entries_left = entries_left.saturating_sub(term.found_in);
+        }
+        fits
+    });
     terms
 }
 

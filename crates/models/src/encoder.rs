@@ -24,7 +24,8 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 use asset::Reader;
-use network::{DIMENSIONS, Network};
+use network::{DIMENSIONS, Network, Room};
+use pulp::Arch;
 use tokenizer::Tokenizer;
 
 /// Most pieces of a text that are read, the marks of start and end among them: several times a
@@ -83,15 +84,16 @@ pub struct Encoder {
 impl Encoder {
     /// The encoder that is compiled in.
     pub fn built_in() -> Result<Self, EncoderError> {
-        Self::read(BUILT_IN, Cow::Borrowed)
+        Self::read(Arch::new(), BUILT_IN, Cow::Borrowed)
     }
 
     /// An encoder from an asset at run time; what is needed of the bytes is copied.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncoderError> {
-        Self::read(bytes, |rows| Cow::Owned(rows.to_vec()))
+        Self::read(Arch::new(), bytes, |rows| Cow::Owned(rows.to_vec()))
     }
 
-    /// Which vectors these are: those of two encoders can be compared if their identities are equal.
+    /// Which vectors these are: those of two encoders can be compared if their identities are
+    /// equal.
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
@@ -108,7 +110,9 @@ impl Encoder {
     /// sentence: call it where that does no harm, and from several threads to use several cores.
     #[must_use]
     pub fn encode(&self, texts: &[&str]) -> Vec<Vec<f32>> {
-        texts.chunks(BATCH_TEXTS).flat_map(|batch| self.encode_batch(batch)).collect()
+        let mut room = Room::default();
+        let batches = texts.chunks(BATCH_TEXTS);
+        batches.flat_map(|batch| self.encode_batch(batch, &mut room)).collect()
     }
 
     /// How many pieces a text has, marks not counted. Beyond [`PIECES_MAX`], less the two marks,
@@ -119,18 +123,19 @@ impl Encoder {
     }
 
     fn read<'a>(
+        arch: Arch,
         bytes: &'a [u8],
         keep: impl Fn(&'a [u8]) -> Cow<'static, [u8]>,
     ) -> Result<Self, EncoderError> {
         let mut reader = Reader::open(bytes)?;
-        let identity = reader.short_text()?;
+        let identity = reader.short_text()?.to_owned();
         let tokenizer = Tokenizer::read(&mut reader)?;
-        let network = Network::read(&mut reader, tokenizer.len(), keep)?;
+        let network = Network::read(&mut reader, arch, tokenizer.len(), keep)?;
         reader.finish()?;
         Ok(Self { identity, tokenizer, network })
     }
 
-    fn encode_batch(&self, texts: &[&str]) -> Vec<Vec<f32>> {
+    fn encode_batch(&self, texts: &[&str], room: &mut Room) -> Vec<Vec<f32>> {
         let mut sums = Vec::new();
         let mut lengths = Vec::with_capacity(texts.len());
         let mut waiting = Vec::new();
@@ -141,12 +146,12 @@ impl Encoder {
             waiting_pieces += pieces.len();
             waiting.push(pieces);
             if waiting_pieces >= BATCH_PIECES {
-                sums.append(&mut self.network.sum_features(&waiting));
+                sums.append(&mut self.network.sum_features(&waiting, room));
                 waiting.clear();
                 waiting_pieces = 0;
             }
         }
-        sums.append(&mut self.network.sum_features(&waiting));
+        sums.append(&mut self.network.sum_features(&waiting, room));
         self.network.vectors(&sums, &lengths)
     }
 }

@@ -24,6 +24,10 @@ use crate::system::{self, SystemClock, SystemEntropy};
 /// Waited for background work to end before the process goes.
 const STOP_WAIT_MAX: Duration = Duration::from_secs(20);
 
+/// How often, and how long each time, a file in use is waited for.
+const OPEN_WAITS_MAX: u32 = 20;
+const OPEN_WAIT: Duration = Duration::from_millis(50);
+
 /// A Saem with its parts, open on one data folder.
 pub(crate) struct Installation {
     pub(crate) folder: PathBuf,
@@ -41,7 +45,7 @@ impl Installation {
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("the data folder {} cannot be made", folder.display()))?;
         let failpoints = system::failpoints(config::variable("SAEM_FAILPOINT").as_deref());
-        let store = open_store(&folder, config, &failpoints)?;
+        let store = open_store_patiently(&folder, config, &failpoints).await?;
         let index = LocalIndex::new(index::Settings { folder: folder.join("index"), failpoints });
         let built_in: Arc<dyn Embedder> =
             Arc::new(BuiltInEmbedder::new().context("the built-in embedder")?);
@@ -88,6 +92,23 @@ pub(crate) fn open_store_of(config: &Config) -> Result<Store> {
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("the data folder {} cannot be made", folder.display()))?;
     open_store(&folder, config, &system::failpoints(None))
+}
+
+/// A process that was killed may hold the file for a moment longer.
+async fn open_store_patiently(
+    folder: &Path,
+    config: &Config,
+    failpoints: &Arc<dyn Failpoints>,
+) -> Result<Store> {
+    for _ in 0..OPEN_WAITS_MAX {
+        match open_store(folder, config, failpoints) {
+            Err(error) if matches!(error.downcast_ref(), Some(store::OpenError::InUse { .. })) => {
+                tokio::time::sleep(OPEN_WAIT).await;
+            }
+            outcome => return outcome,
+        }
+    }
+    open_store(folder, config, failpoints)
 }
 
 fn open_store(folder: &Path, config: &Config, failpoints: &Arc<dyn Failpoints>) -> Result<Store> {

@@ -69,7 +69,12 @@ fn plural(word: &mut String) {
         word.truncate(word.len() - 2);
     } else if word.ends_with("ies") {
         word.truncate(word.len() - 1);
-    } else if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
+    } else if word.len() > 3
+        && word.ends_with('s')
+        && !word.ends_with("ss")
+        && !word.ends_with("us")
+    {
+        // A word of three letters is as often a name: AWS, iOS, GPS.
         word.truncate(word.len() - 1);
     }
 }

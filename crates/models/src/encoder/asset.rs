@@ -83,10 +83,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A text of at most 255 bytes.
-    pub(super) fn short_text(&mut self) -> Result<String, DamagedAsset> {
+    pub(super) fn short_text(&mut self) -> Result<&'a str, DamagedAsset> {
         let length = self.byte()?;
         let bytes = self.bytes(usize::from(length))?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| DamagedAsset("a text is not UTF-8"))
+        std::str::from_utf8(bytes).map_err(|_| DamagedAsset("a text is not UTF-8"))
     }
 
     /// Adds the next of a sorted list of keys: the number of bytes it shares with the one before,

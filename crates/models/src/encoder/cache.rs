@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Most memory the cache may take, in bytes: the some five thousand pieces that make up nine
 /// tenths of Korean and English text.
-const CACHE_BYTES_MAX: usize = 28 << 20;
+const CACHE_BYTES_MAX: usize = 32 << 20;
 /// How many entries are compared when one must go.
 const COMPARED: usize = 8;
 /// After so many questions for each entry, all counts are halved.

@@ -69,7 +69,7 @@ impl Matrix {
     pub(super) fn new(arch: Arch, columns: usize, values: &Levels) -> Result<Self, DamagedAsset> {
         let Levels { lowest, step, levels } = values;
         let panel = arch.dispatch(PanelWidth);
-        if columns == 0 || columns % panel != 0 || levels.len() % columns != 0 {
+        if columns == 0 || !columns.is_multiple_of(panel) || !levels.len().is_multiple_of(columns) {
             return Err(DamagedAsset("a matrix has the wrong shape"));
         }
         let mut panels = Vec::with_capacity(levels.len());
@@ -83,11 +83,17 @@ impl Matrix {
 
     /// The product with this matrix on the right, row by row.
     pub(super) fn multiply(&self, arch: Arch, left: &Left) -> Vec<f32> {
-        let mut product = vec![0.0; left.rows * self.columns];
-        if left.inner == self.rows {
-            arch.dispatch(Multiply { left, right: self, product: &mut product });
-        }
+        let mut product = Vec::new();
+        self.multiply_into(arch, left, &mut product);
         product
+    }
+
+    /// The same, in the room of another product.
+    pub(super) fn multiply_into(&self, arch: Arch, left: &Left, product: &mut Vec<f32>) {
+        product.resize(left.rows * self.columns, 0.0);
+        if left.inner == self.rows {
+            arch.dispatch(Multiply { left, right: self, product });
+        }
     }
 }
 
@@ -152,18 +158,18 @@ impl WithSimd for Multiply<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn with_simd<S: Simd>(mut self, simd: S) {
         if S::REGISTER_COUNT >= REGISTERS_WIDE {
-            multiply_panels::<S, ROWS_WIDE>(simd, self);
+            multiply_panels::<S, ROWS_WIDE>(simd, &mut self);
         } else {
-            multiply_panels::<S, ROWS_NARROW>(simd, self);
+            multiply_panels::<S, ROWS_NARROW>(simd, &mut self);
         }
     }
 }
 
 /// Takes panel after panel, so that each stays in the nearest cache while all rows meet it.
 #[inline(always)]
-fn multiply_panels<S: Simd, const ROWS: usize>(simd: S, job: Multiply<'_>) {
+fn multiply_panels<S: Simd, const ROWS: usize>(simd: S, job: &mut Multiply<'_>) {
     let Matrix { rows: inner, columns, lowest, step, panels } = job.right;
     let panel_width = PANEL_VECTORS * S::F32_LANES;
     let left = job.left.blocks.as_chunks::<ROWS>().0;

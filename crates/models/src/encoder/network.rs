@@ -7,7 +7,7 @@ use pulp::Arch;
 use super::asset::{DamagedAsset, Reader};
 use super::convolution::{Branch, FEATURES, Scratch, SumFeatures};
 use super::matrix::{Left, Matrix, read_levels, read_vector};
-use super::pieces::{BRANCHES, CHANNELS, Convolutions, PieceLayers};
+use super::pieces::{BRANCHES, CHANNELS, Convolutions, PieceLayers, Products};
 use super::rows::Rows;
 
 /// Numbers in a text's vector.
@@ -30,6 +30,13 @@ pub(super) struct Network {
     dense: DenseLayers,
 }
 
+/// Room to work in, kept from batch to batch.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    products: Products,
+    scratch: Scratch,
+}
+
 /// The last layers: two steps, each with a way around it.
 #[derive(Debug)]
 struct DenseLayers {
@@ -45,10 +52,10 @@ impl Network {
     /// Reads the embedding rows of `pieces` pieces and all weights.
     pub(super) fn read<'a>(
         reader: &mut Reader<'a>,
+        arch: Arch,
         pieces: usize,
         keep: impl Fn(&'a [u8]) -> Cow<'static, [u8]>,
     ) -> Result<Self, DamagedAsset> {
-        let arch = Arch::new();
         let rows = Rows::read(reader, pieces, keep)?;
         let mut first_weights = Vec::new();
         let mut branches = Vec::new();
@@ -77,18 +84,17 @@ impl Network {
     }
 
     /// The sum of the features of each text, one after the other; a text is its pieces.
-    pub(super) fn sum_features(&self, texts: &[Vec<u32>]) -> Vec<f32> {
-        let pieces = self.pieces.look_up(&texts.concat());
+    pub(super) fn sum_features(&self, texts: &[Vec<u32>], room: &mut Room) -> Vec<f32> {
+        let pieces = self.pieces.look_up(&texts.concat(), &mut room.products);
         let mut rest = pieces.as_slice();
         let mut sums = vec![0.0; texts.len() * FEATURES];
-        let mut scratch = Scratch::default();
         for (text, total) in texts.iter().zip(sums.chunks_exact_mut(FEATURES)) {
             let (own, others) = rest.split_at_checked(text.len()).unwrap_or((rest, &[]));
             rest = others;
             self.arch.dispatch(SumFeatures {
                 branches: &self.branches,
                 pieces: own,
-                scratch: &mut scratch,
+                scratch: &mut room.scratch,
                 total,
             });
             let count = text.len() as f32;

@@ -1,4 +1,4 @@
-//! Brings text into the form the pieces were learnt from: compatibility forms folded, spaces marked.
+//! Brings text into the form the pieces were learnt from: other forms folded, spaces marked.
 
 use super::asset::{DamagedAsset, Keys, Reader};
 use super::trie::Trie;
@@ -6,11 +6,24 @@ use super::trie::Trie;
 /// What a space becomes, so that a piece can say that a word begins with it.
 pub(super) const WORD_START: char = '\u{2581}';
 
+/// First of the letters that begin a syllable of Hangul, and how many there are.
+const LEADS: (u32, u32) = (0x1100, 19);
+/// The same of its vowels.
+const VOWELS: (u32, u32) = (0x1161, 21);
+/// The same of what may end it; the first of these means that nothing does.
+const TAILS: (u32, u32) = (0x11A7, 28);
+/// The first syllable; the others follow by letters.
+const SYLLABLES: u32 = 0xAC00;
+
 /// The table of what is written how: a form of Unicode's NFKC with control characters removed.
+/// Syllables written letter by letter are not in it, as they follow a rule, nor are accents on
+/// letters that are themselves another form of a letter.
 #[derive(Debug)]
 pub(super) struct Normalizer {
     forms: Trie,
-    replacements: Vec<String>,
+    /// All replacements, one after the other, and by form where its own ends.
+    replacements: String,
+    replacement_ends: Vec<usize>,
     /// By ASCII character: before another one, it stands for itself.
     plain: Vec<bool>,
 }
@@ -20,10 +33,12 @@ impl Normalizer {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, DamagedAsset> {
         let count = reader.count()?;
         let mut keys = Keys::default();
-        let mut replacements = Vec::with_capacity(count);
+        let mut replacements = String::new();
+        let mut replacement_ends = Vec::with_capacity(count);
         for _ in 0..count {
             reader.next_key(&mut keys)?;
-            replacements.push(reader.short_text()?);
+            replacements.push_str(reader.short_text()?);
+            replacement_ends.push(replacements.len());
         }
         let keys = keys.slices();
         let forms = Trie::new(&keys).ok_or(DamagedAsset("the written forms are out of order"))?;
@@ -34,7 +49,7 @@ impl Normalizer {
                 *first = false;
             }
         }
-        Ok(Self { forms, replacements, plain })
+        Ok(Self { forms, replacements, replacement_ends, plain })
     }
 
     /// The text with forms folded, runs of spaces made one [`WORD_START`], and one in front.
@@ -45,6 +60,12 @@ impl Normalizer {
         let mut after_space = true;
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
+            if let Some((syllable, left)) = self.next_syllable(first, rest) {
+                normalized.push(syllable);
+                after_space = false;
+                rest = left;
+                continue;
+            }
             let (form, left) = self.next_form(first, rest);
             rest = left;
             for character in form.chars() {
@@ -74,8 +95,58 @@ impl Normalizer {
         }
         let longest = self.forms.prefixes(text.as_bytes()).last();
         let replaced = longest.and_then(|(length, position)| {
-            Some((self.replacements.get(position as usize)?.as_str(), text.get(length..)?))
+            Some((self.replacement(position as usize)?, text.get(length..)?))
         });
         replaced.unwrap_or_else(itself)
     }
+
+    /// The syllable that the text spells letter by letter at its beginning, and the rest.
+    #[inline]
+    fn next_syllable<'a>(&self, first: char, text: &'a str) -> Option<(char, &'a str)> {
+        if !is_letter(first) {
+            return None;
+        }
+        let mut rest = text.chars();
+        let mut next_letter = |among| {
+            let letter = rest.clone().next().filter(|character| is_letter(*character))?;
+            let number = number_among(among, self.letter(letter)?)?;
+            rest.next();
+            Some(number)
+        };
+        let lead = next_letter(LEADS)?;
+        let vowel = next_letter(VOWELS)?;
+        let tail = next_letter(TAILS).unwrap_or(0);
+        let syllable = SYLLABLES + (lead * VOWELS.1 + vowel) * TAILS.1 + tail;
+        Some((char::from_u32(syllable)?, rest.as_str()))
+    }
+
+    /// The letter of a syllable that a letter in any form stands for.
+    fn letter(&self, character: char) -> Option<char> {
+        let mut buffer = [0; 4];
+        let bytes = character.encode_utf8(&mut buffer).as_bytes();
+        let Some((length, position)) = self.forms.prefixes(bytes).last() else {
+            return Some(character);
+        };
+        let mut form = self.replacement(position as usize)?.chars();
+        let letter = form.next().filter(|_| length == bytes.len())?;
+        form.next().is_none().then_some(letter)
+    }
+
+    fn replacement(&self, position: usize) -> Option<&str> {
+        let before = position.checked_sub(1).and_then(|before| self.replacement_ends.get(before));
+        self.replacements.get(before.copied().unwrap_or(0)..*self.replacement_ends.get(position)?)
+    }
+}
+
+/// Whether it may be a letter of Hangul: as part of a syllable, alone, in a circle, or narrow.
+fn is_letter(character: char) -> bool {
+    matches!(
+        character,
+        '\u{1100}'..='\u{11FF}' | '\u{3131}'..='\u{318E}' | '\u{3260}'..='\u{327E}'
+            | '\u{FFA0}'..='\u{FFDC}'
+    )
+}
+
+fn number_among((first, count): (u32, u32), letter: char) -> Option<u32> {
+    u32::from(letter).checked_sub(first).filter(|number| *number < count)
 }

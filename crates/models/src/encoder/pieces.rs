@@ -74,6 +74,14 @@ pub(super) struct PieceLayers {
     cache: Mutex<Cache<Piece>>,
 }
 
+/// Room for what is computed by branch, kept from time to time.
+#[derive(Debug, Default)]
+pub(super) struct Products {
+    inputs: [Vec<f32>; BRANCHES.len()],
+    first: [Vec<f32>; BRANCHES.len()],
+    second: [Vec<f32>; BRANCHES.len()],
+}
+
 #[derive(Debug)]
 struct BranchLayers {
     projection: Matrix,
@@ -108,7 +116,7 @@ impl PieceLayers {
     }
 
     /// What each of these pieces adds, from the cache or computed now.
-    pub(super) fn look_up(&self, pieces: &[u32]) -> Vec<Arc<Piece>> {
+    pub(super) fn look_up(&self, pieces: &[u32], products: &mut Products) -> Vec<Arc<Piece>> {
         let mut found = self.cache().find(pieces);
         let mut missing = Vec::new();
         for (piece, known) in pieces.iter().zip(&found) {
@@ -122,7 +130,7 @@ impl PieceLayers {
         missing.sort_unstable();
         missing.dedup();
         let groups = missing.chunks(COMPUTED_AT_ONCE);
-        let computed: Vec<_> = groups.flat_map(|group| self.compute(group)).collect();
+        let computed: Vec<_> = groups.flat_map(|group| self.compute(group, products)).collect();
         self.cache().keep(&missing, &computed);
         for (piece, known) in pieces.iter().zip(&mut found) {
             if known.is_none()
@@ -139,28 +147,25 @@ impl PieceLayers {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn compute(&self, pieces: &[u32]) -> Vec<Arc<Piece>> {
+    fn compute(&self, pieces: &[u32], products: &mut Products) -> Vec<Arc<Piece>> {
+        let Products { inputs, first, second } = products;
         let rows: Vec<Row> = pieces.iter().map(|piece| self.rows.row(*piece)).collect();
         let mut embeddings = Vec::with_capacity(rows.len() * EMBEDDING);
         for Row { levels, lowest, step } in &rows {
             embeddings.extend(levels.iter().map(|level| f32::from(*level) * step + lowest));
         }
         let embeddings = Left::new(self.arch, EMBEDDING, &embeddings);
-        let mut inputs: Vec<Vec<f32>> = self
-            .branches
-            .iter()
-            .map(|branch| branch.projection.multiply(self.arch, &embeddings))
-            .collect();
-        self.arch.dispatch(Normalize { branches: &self.branches, inputs: &mut inputs });
-        let mut first = Vec::with_capacity(BRANCHES.len());
-        let mut second = Vec::with_capacity(BRANCHES.len());
-        for (branch, input) in self.branches.iter().zip(&inputs) {
-            let input = Left::new(self.arch, CHANNELS, input);
-            first.push(branch.first.multiply(self.arch, &input));
-            second.push(branch.second.multiply(self.arch, &input));
+        for (branch, input) in self.branches.iter().zip(inputs.iter_mut()) {
+            branch.projection.multiply_into(self.arch, &embeddings, input);
         }
-        let quantize = Quantize { rows: &rows, inputs: &inputs, first: &first, second: &second };
-        self.arch.dispatch(quantize)
+        self.arch.dispatch(Normalize { branches: &self.branches, inputs });
+        let results = inputs.iter().zip(first.iter_mut()).zip(second.iter_mut());
+        for (branch, ((input, first), second)) in self.branches.iter().zip(results) {
+            let input = Left::new(self.arch, CHANNELS, input);
+            branch.first.multiply_into(self.arch, &input, first);
+            branch.second.multiply_into(self.arch, &input, second);
+        }
+        self.arch.dispatch(Quantize { rows: &rows, inputs, first, second })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The embedding of each piece: a row of small integers, kept in a prefix code until it is asked for.
+//! The embedding of each piece: a row of small integers, kept encoded until it is asked for.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,6 @@
 //! Cuts text into the pieces the network knows: the likeliest way to spell it (a unigram model).
+//!
+//! The marks are no text: where a text says `</s>`, that is four characters and ends nothing.
 
 use super::asset::{DamagedAsset, Keys, Reader};
 use super::normalizer::{Normalizer, WORD_START};

@@ -89,7 +89,7 @@ async fn fill(knowledge: &Knowledge, set: &Set, output: &Output) -> Result<()> {
         };
         match knowledge.ingest(owner, new).await?.outcome {
             Outcome::Failed { reason } => anyhow::bail!("{}: {reason}", document.source),
-            Outcome::Unchanged | Outcome::Superseded | Outcome::Kept { .. } => Ok(()),
+            Outcome::Unchanged { .. } | Outcome::Superseded | Outcome::Kept { .. } => Ok(()),
         }
     });
     let mut loading = futures_util::stream::iter(loading).buffer_unordered(AT_ONCE);

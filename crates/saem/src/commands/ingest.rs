@@ -217,7 +217,7 @@ pub(crate) fn note(
     outcome: Result<Ingested, engine::EngineError>,
 ) {
     match outcome.map(|ingested| ingested.outcome) {
-        Ok(Outcome::Unchanged | Outcome::Superseded) => report.unchanged += 1,
+        Ok(Outcome::Unchanged { .. } | Outcome::Superseded) => report.unchanged += 1,
         Ok(Outcome::Kept { chunks, .. }) => {
             report.loaded += 1;
             report.chunks += u64::from(chunks);

@@ -58,9 +58,17 @@ async fn work(
         let number = dice.roll(DOCUMENTS);
         if dice.roll(5) == 0 && matches!(known.get(&number), Some(Known::At(_))) {
             let before = known.remove(&number);
-            let Some(id) = id_of(served, number).await else {
-                known.extend(before.map(|before| (number, before)));
-                return;
+            let id = match id_of(served, number).await {
+                Ok(Some(id)) => id,
+                // Accepted, and not read yet.
+                Ok(None) => {
+                    known.extend(before.map(|before| (number, before)));
+                    continue;
+                }
+                Err(_) => {
+                    known.extend(before.map(|before| (number, before)));
+                    return;
+                }
             };
             match served.client.delete(served.url(&format!("/api/documents/{id}"))).send().await {
                 Ok(answer) if answer.status() == 204 => known.insert(number, Known::Gone),
@@ -88,11 +96,11 @@ async fn work(
     }
 }
 
-async fn id_of(served: &Served, number: u64) -> Option<String> {
-    let list: Value =
-        served.client.get(served.url("/api/documents")).send().await.ok()?.json().await.ok()?;
-    let found = list["documents"].as_array()?.iter().find(|d| d["source"] == name(number))?;
-    Some(found["id"].as_str()?.to_owned())
+async fn id_of(served: &Served, number: u64) -> reqwest::Result<Option<String>> {
+    let list: Value = served.client.get(served.url("/api/documents")).send().await?.json().await?;
+    let all = list["documents"].as_array().unwrap();
+    let found = all.iter().find(|document| document["source"] == name(number));
+    Ok(found.map(|document| document["id"].as_str().unwrap().to_owned()))
 }
 
 /// Waits until everything that was accepted is done, then holds what is there against what is known.
@@ -127,9 +135,10 @@ async fn check(served: &Served, known: &BTreeMap<u64, Known>, sent: &BTreeMap<u6
             Some(Known::At(version)) => {
                 let there = versions.first().copied().unwrap_or(0);
                 let latest = sent.get(&number).copied().unwrap_or(0);
+                let (_, jobs) = served.get("/api/jobs").await;
                 assert!(
                     (*version..=latest).contains(&there),
-                    "document {number}: {version} was acknowledged, {there} is there"
+                    "document {number}: {version} was acknowledged, {there} is there; {jobs:#}"
                 );
             }
             Some(Known::Gone) => {

@@ -165,8 +165,8 @@ impl Served {
 
     /// The texts that a search finds.
     pub(crate) async fn search(&self, words: &str) -> Vec<String> {
-        let request = self.client.get(self.url("/api/search")).query(&[("q", words)]);
-        let (status, body) = answer(request.send().await.unwrap()).await;
+        let words: String = words.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let (status, body) = self.get(&format!("/api/search?q={words}")).await;
         assert_eq!(status, 200, "{body}");
         let passages = body["passages"].as_array().unwrap();
         passages.iter().map(|passage| passage["text"].as_str().unwrap().to_owned()).collect()
