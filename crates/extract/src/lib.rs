@@ -1,6 +1,6 @@
 //! Bytes in, text and structure out: readers for every document format, sections and chunks.
 //!
-//! [`extract`] turns the bytes of a document into text and blocks, [`split`] turns these into sections and
+//! [`extract()`] turns the bytes of a document into text and blocks, [`split()`] turns these into sections and
 //! chunks. Both are pure and bounded: the same bytes give the same result, and whatever a stranger sends
 //! ends in a result or in an [`ExtractError`] that says what to do about it.
 

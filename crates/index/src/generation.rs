@@ -13,7 +13,7 @@ use agent::knowledge::DocumentChunks;
 use agent::ports::{Failpoints, IndexState};
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, MmapDirectory};
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyError, Term};
 
 use crate::schema::{self, Fields};
 use crate::snapshot::{Snapshot, VectorFile};
@@ -162,7 +162,8 @@ impl Generation {
         let before = folder_bytes(&self.folder)?;
         let mut writing = self.writing();
         let segments = self.index.searchable_segment_ids()?;
-        let has_deletes = self.reader.searcher().segment_readers().iter().any(|r| r.has_deletes());
+        let searcher = self.reader.searcher();
+        let has_deletes = searcher.segment_readers().iter().any(SegmentReader::has_deletes);
         if segments.len() > 1 || has_deletes {
             self.writer(&mut writing)?.merge(&segments).wait()?;
         }

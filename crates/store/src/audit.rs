@@ -60,15 +60,14 @@ impl Audit for Store {
         Box::pin(self.read(move |transaction| {
             let audit = transaction.open_table(tables::AUDIT)?;
             let mut before = String::new();
-            let mut expected = 0;
-            for row in audit.range((tenant.as_str(), 0)..=(tenant.as_str(), u64::MAX))? {
+            let rows = audit.range((tenant.as_str(), 0)..=(tenant.as_str(), u64::MAX))?;
+            for (expected, row) in (0..).zip(rows) {
                 let (key, value) = row?;
                 let link: Link = from_row(value.value())?;
                 if key.value().1 != expected || link.chain != chained(&before, &link.entry)? {
                     return Ok(Some(expected));
                 }
                 before = link.chain;
-                expected += 1;
             }
             Ok(None)
         }))

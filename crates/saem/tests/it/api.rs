@@ -19,10 +19,8 @@ async fn a_document_comes_in_as_json_is_found_and_goes() {
     assert_eq!(passage["tags"]["has_steps"], json!([true]));
     assert_eq!(passage["found"]["keyword_rank"], 1);
     let (start, end) = (passage["start"].as_u64().unwrap(), passage["end"].as_u64().unwrap());
-    assert!(
-        text[start as usize..end as usize].contains("설정을 엽니다"),
-        "the range is the source's"
-    );
+    let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
+    assert!(text.get(range).unwrap().contains("설정을 엽니다"), "the range is the source's");
     let (status, section) =
         served.get(&format!("/api/sections/{}?up=1", passage["section"].as_str().unwrap())).await;
     assert_eq!(status, 200);

@@ -1,4 +1,9 @@
 //! The store keeps the promises of its ports, and survives what happens to files.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that meets something unexpected should end there"
+)]
 
 use std::sync::Arc;
 
@@ -70,14 +75,12 @@ async fn a_full_disk_refuses_writes_and_reading_goes_on() {
     let store = Store::open(&path, Options::default()).unwrap();
     store.put(&mine, kept(&id('a'), "one", "text")).await.unwrap();
     drop(store);
-    let options = Options { disk_reserve_bytes: u64::MAX, ..Options::default() };
     let store = loop {
         match Store::open(&path, Options { disk_reserve_bytes: u64::MAX, ..Options::default() }) {
             Ok(store) => break store,
             Err(_) => tokio::task::yield_now().await,
         }
     };
-    drop(options);
     let refused = store.put(&mine, kept(&id('b'), "two", "text")).await.unwrap_err();
     assert!(matches!(refused, agent::ports::PortError::Full), "{refused}");
     assert!(store.get(&mine, &id('a')).await.unwrap().is_some());
