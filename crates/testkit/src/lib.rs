@@ -8,4 +8,5 @@
 
 pub mod clock;
 pub mod contracts;
+pub mod embeddings;
 pub mod samples;

@@ -29,7 +29,7 @@ const LARGEST_LANES: usize = 16;
 /// A number so large that adding it rounds off to whole ones: three times 2 to the 22nd.
 const ROUNDS_OFF: f32 = 12_582_912.0;
 /// Pieces computed together: enough to share the weights, few enough to bound the room they take.
-const COMPUTED_AT_ONCE: usize = 120;
+const COMPUTED_AT_ONCE: usize = 240;
 
 /// What a piece adds to a text, in small integers with a step for each part.
 #[derive(Debug)]

@@ -14,5 +14,7 @@ mod api;
 mod bad_input;
 mod cli;
 mod crash;
+mod disk;
+mod embedder;
 mod tenants;
 mod world;
