@@ -25,6 +25,12 @@ pub const PASSAGES_MAX: usize = 100;
 /// Candidates of each side for each passage wanted: fusion and repeats need a choice.
 const CANDIDATES_PER_PASSAGE: usize = 5;
 
+/// Candidates that are loaded for each passage of a shared-out answer: the rarer kind is seldom further down.
+const LOADED_PER_PASSAGE: usize = 3;
+
+/// Candidates that are loaded beyond those wanted, to stand in for repeats.
+const REPEATS_EXPECTED: usize = 5;
+
 /// Candidates of each side, at least: what fusion asks for.
 const CANDIDATES_MIN: usize = VECTOR_HITS;
 
@@ -108,7 +114,8 @@ impl Knowledge {
         count: usize,
     ) -> Result<Vec<Passage>, EngineError> {
         let finding = self.parts.index.find(tenant, find).await?;
-        let mut passages = candidates(&*finding, language_of(find), count * 2).await?;
+        let mut passages =
+            candidates(&*finding, language_of(find), count + REPEATS_EXPECTED).await?;
         passages = retrieval::without_repeats(passages);
         passages.truncate(count);
         Ok(passages)
@@ -122,7 +129,8 @@ impl Knowledge {
     ) -> Result<Vec<Passage>, EngineError> {
         let shares = self.rules.shares;
         let finding = self.parts.index.find(tenant, &find).await?;
-        let mut passages = candidates(&*finding, language_of(&find), find.count).await?;
+        let mut passages =
+            candidates(&*finding, language_of(&find), shares.total() * LOADED_PER_PASSAGE).await?;
         passages = retrieval::without_repeats(passages);
         let faq = passages.iter().filter(|passage| retrieval::is_faq(passage)).count();
         let lacks_faq = faq < shares.faq;

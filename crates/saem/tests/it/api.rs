@@ -145,4 +145,7 @@ async fn readiness_metrics_and_the_description_are_there() {
     assert!(metrics.contains("http_requests_total"), "{metrics}");
     let (_, description) = served.get("/api/openapi.json").await;
     assert!(description["paths"]["/api/search"]["get"].is_object());
+    let committed = include_str!("../../../../docs/openapi.json");
+    let committed: serde_json::Value = serde_json::from_str(committed).unwrap();
+    assert_eq!(description, committed, "docs/openapi.json is what the server serves");
 }
