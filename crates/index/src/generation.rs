@@ -15,12 +15,14 @@ use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, MmapDirectory};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyError, Term};
 
+use crate::analysis::Analyzer;
+use crate::query;
 use crate::schema::{self, Fields};
 use crate::snapshot::{Snapshot, VectorFile};
 use crate::vectors::{self, Segment, SegmentBuilder};
 
 /// Memory for chunks that wait to be committed.
-const WRITER_BYTES: usize = 64 << 20;
+const WRITER_BYTES: usize = 128 << 20;
 
 /// How often, and how long each time, the lock of a process that has just ended is waited for.
 const LOCK_WAITS_MAX: u32 = 40;
@@ -60,6 +62,7 @@ pub(crate) struct Generation {
 struct Writing {
     /// Opened by the first write and dropped after a failed one.
     writer: Option<IndexWriter>,
+    analyzer: Analyzer,
     payload: Payload,
 }
 
@@ -83,7 +86,11 @@ impl Generation {
     /// Opens what was committed last and removes what a broken-off write has left.
     pub(crate) fn open(folder: &Path, failpoints: Arc<dyn Failpoints>) -> tantivy::Result<Self> {
         let index = Index::open_in_dir(folder)?;
-        let (_, fields) = schema::schema();
+        let (schema, fields) = schema::schema();
+        if index.schema() != schema {
+            return Err(TantivyError::SchemaError("it was made by another version".to_owned()));
+        }
+        query::register_tokenizer(&index);
         let payload = match index.load_metas()?.payload {
             Some(text) => serde_json::from_str(&text).map_err(damaged)?,
             None => Payload::default(),
@@ -98,7 +105,7 @@ impl Generation {
             reader,
             fields,
             failpoints,
-            writing: Mutex::new(Writing { writer: None, payload }),
+            writing: Mutex::new(Writing { writer: None, analyzer: Analyzer::default(), payload }),
             snapshot: RwLock::new(Arc::new(snapshot)),
         })
     }
@@ -142,7 +149,8 @@ impl Generation {
                 for vector in std::mem::take(&mut chunk.vectors) {
                     vectors.push(key, &vector).map_err(damaged)?;
                 }
-                let entry = schema::entry(&self.fields, key, &of, chunk).map_err(damaged)?;
+                let entry = schema::entry(&self.fields, &mut writing.analyzer, key, &of, chunk)
+                    .map_err(damaged)?;
                 self.writer(writing)?.add_document(entry)?;
             }
         }
@@ -202,7 +210,10 @@ impl Generation {
 
     fn writer<'a>(&self, writing: &'a mut Writing) -> tantivy::Result<&'a mut IndexWriter> {
         if writing.writer.is_none() {
-            writing.writer = Some(open_writer(&self.index)?);
+            let writer = open_writer(&self.index)?;
+            // A commit that broke off has left files under the names that the next one will use.
+            writer.garbage_collect_files().wait()?;
+            writing.writer = Some(writer);
         }
         writing.writer.as_mut().ok_or(TantivyError::Poisoned)
     }
@@ -342,3 +353,6 @@ fn folder_bytes(folder: &Path) -> io::Result<u64> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;
