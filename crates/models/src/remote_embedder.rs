@@ -362,6 +362,8 @@ fn client(settings: &RemoteSettings) -> Result<Client, PortError> {
 }
 
 fn client_builder(settings: &RemoteSettings, headers: HeaderMap) -> ClientBuilder {
+    // Whoever comes first decides for the process; everybody here decides the same.
+    _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .default_headers(headers)
         // The key goes to the configured server and nowhere else.

@@ -18,6 +18,10 @@ use crate::args::{Cli, Command};
 use crate::config::{Config, Overrides};
 use crate::output::Output;
 
+/// Loading documents is mostly small allocations on many threads, which the system's allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Command::Worker = cli.command {

@@ -17,6 +17,7 @@ use crate::problem::Problem;
 pub mod jwks;
 pub mod jwt;
 pub mod keys;
+pub mod signatures;
 
 /// Names under which credentials are put into addresses, where logs and histories keep them.
 const QUERY_CREDENTIALS: [&str; 3] = ["access_token", "api_key", "key"];

@@ -286,6 +286,8 @@ fn client(rules: &EgressRules, names: &Arc<CheckedNames>) -> Result<Client, reqw
 }
 
 fn client_builder(rules: &EgressRules, names: &Arc<CheckedNames>) -> ClientBuilder {
+    // Whoever comes first decides for the process; everybody here decides the same.
+    _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .user_agent(USER_AGENT)
         .no_proxy()

@@ -121,6 +121,7 @@ impl Served {
         let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap();
         let line = line.expect("the server says where it listens");
         let address = line.rsplit(' ').next().unwrap().to_owned();
+        _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         Self { child, address, client }
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use crate::identity::jwks::{Jwks, JwksSource, KeyFault};
+use crate::identity::signatures::use_ring;
 use crate::identity::{Ground, Identified};
 
 /// Longest token, in bytes: groups of a large directory fit in, a flood does not.
@@ -78,6 +79,7 @@ impl Jwt {
         source: Arc<dyn JwksSource>,
     ) -> Result<Self, JwtSettingsError> {
         use Algorithm::{HS256, HS384, HS512};
+        use_ring();
         let shared = |algorithm: &Algorithm| matches!(algorithm, HS256 | HS384 | HS512);
         if settings.algorithms.is_empty() || settings.algorithms.iter().any(shared) {
             return Err(JwtSettingsError(settings.algorithms));
