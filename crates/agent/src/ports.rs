@@ -55,6 +55,7 @@ pub enum EmbedFor {
 pub trait Embedder: Send + Sync {
     /// Changes whenever vectors of before and after must not be compared.
     fn identity(&self) -> &str;
+    /// None when no vectors are wanted: then nothing is embedded and keywords have to do.
     fn dimensions(&self) -> usize;
     /// One vector of `dimensions` numbers for each text, in order.
     fn embed<'a>(&'a self, texts: &'a [String], purpose: EmbedFor) -> Later<'a, Vec<Vec<f32>>>;

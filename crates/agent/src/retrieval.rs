@@ -68,6 +68,37 @@ pub fn without_repeats(passages: Vec<Passage>) -> Vec<Passage> {
     kept.into_iter().map(|(_, passage)| passage).collect()
 }
 
+/// What stands in quotes in a question, in lower case: it is meant word for word. An open quote quotes nothing.
+#[must_use]
+pub fn quoted(question: &str) -> Vec<String> {
+    let marks = ['"', '“', '”', '「', '」', '『', '』'];
+    let parts: Vec<&str> = question.split(marks).collect();
+    let closed = parts.len() - usize::from(parts.len().is_multiple_of(2));
+    let inside = parts.iter().take(closed).skip(1).step_by(2);
+    inside.map(|part| part.trim().to_lowercase()).filter(|part| !part.is_empty()).collect()
+}
+
+/// Puts the passages that say all of the quotes word for word before the others; the order is kept otherwise,
+/// and no score below a passage is higher than its own.
+#[must_use]
+pub fn exact_first(passages: Vec<Passage>, quotes: &[String]) -> Vec<Passage> {
+    if quotes.is_empty() {
+        return passages;
+    }
+    let best = passages.first().map_or(0.0, |passage| passage.score);
+    let says_all = |passage: &Passage| {
+        let text = passage.text.to_lowercase();
+        let headings = passage.heading_path.join("\n").to_lowercase();
+        quotes.iter().all(|quote| text.contains(quote) || headings.contains(quote))
+    };
+    let (mut exact, others): (Vec<_>, Vec<_>) = passages.into_iter().partition(says_all);
+    for passage in &mut exact {
+        passage.score = passage.score.max(best);
+    }
+    exact.extend(others);
+    exact
+}
+
 /// Runs of three words as numbers, sorted, without regard to case and punctuation.
 fn shingles(text: &str) -> Vec<u64> {
     let words: Vec<u64> = text
@@ -162,6 +193,23 @@ mod tests {
         let passages = texts.map(|text| passage("guide", text)).to_vec();
         let kept: Vec<String> = without_repeats(passages).into_iter().map(|p| p.text).collect();
         assert_eq!(kept, [texts[0], texts[2]]);
+    }
+
+    #[test]
+    fn what_is_quoted_comes_first() {
+        let texts = ["예산 알림", "The monthly budget report", "The Budget Alert mail"];
+        let check = |question: &str, expected: [usize; 3]| {
+            let passages = texts.map(|text| passage("guide", text)).to_vec();
+            let out = exact_first(passages, &quoted(question));
+            let out: Vec<&str> = out.iter().map(|passage| passage.text.as_str()).collect();
+            assert_eq!(out, expected.map(|place| texts[place]), "{question}");
+        };
+        check("where is the \"budget alert\"?", [2, 0, 1]);
+        check("“알림” \"예산\"", [0, 1, 2]);
+        check("budget alert", [0, 1, 2]);
+        check("an \"open quote", [0, 1, 2]);
+        check("\"\"", [0, 1, 2]);
+        check("\"report\" and \"alert\"", [0, 1, 2]);
     }
 
     #[test]

@@ -114,9 +114,10 @@ impl Knowledge {
         count: usize,
     ) -> Result<Vec<Passage>, EngineError> {
         let finding = self.parts.index.find(tenant, find).await?;
-        let mut passages =
-            candidates(&*finding, language_of(find), count + REPEATS_EXPECTED).await?;
-        passages = retrieval::without_repeats(passages);
+        let quotes = retrieval::quoted(find.text.as_deref().unwrap_or_default());
+        let loaded = count * loaded_for(&quotes) + REPEATS_EXPECTED;
+        let mut passages = candidates(&*finding, language_of(find), loaded).await?;
+        passages = retrieval::without_repeats(retrieval::exact_first(passages, &quotes));
         passages.truncate(count);
         Ok(passages)
     }
@@ -131,7 +132,8 @@ impl Knowledge {
         let finding = self.parts.index.find(tenant, &find).await?;
         let mut passages =
             candidates(&*finding, language_of(&find), shares.total() * LOADED_PER_PASSAGE).await?;
-        passages = retrieval::without_repeats(passages);
+        let quotes = retrieval::quoted(find.text.as_deref().unwrap_or_default());
+        passages = retrieval::without_repeats(retrieval::exact_first(passages, &quotes));
         let faq = passages.iter().filter(|passage| retrieval::is_faq(passage)).count();
         let lacks_faq = faq < shares.faq;
         let lacks_guide = passages.len() - faq < shares.guide;
@@ -191,6 +193,13 @@ impl Knowledge {
             );
             return Ok(None);
         };
+        if embedder.dimensions() == 0 {
+            if request.mode == Mode::Vector {
+                let why = "there are no vectors to search: embedder.kind is none";
+                return Err(EngineError::Refused(why.to_owned()));
+            }
+            return Ok(None);
+        }
         let texts = [request.text.clone()];
         match embedder.embed(&texts, EmbedFor::Query).await {
             Ok(vectors) => Ok(vectors.into_iter().next()),
@@ -300,6 +309,11 @@ fn checked(mut request: SearchRequest) -> Result<SearchRequest, EngineError> {
 /// The language of the question; with vectors alone, every language is as good.
 fn language_of(find: &Find) -> Language {
     find.text.as_deref().map_or(Language::Other, Language::of)
+}
+
+/// Candidates loaded for each passage wanted: what is meant word for word may stand further down.
+fn loaded_for(quotes: &[String]) -> usize {
+    if quotes.is_empty() { 1 } else { LOADED_PER_PASSAGE }
 }
 
 fn wants_words(request: &SearchRequest) -> bool {

@@ -10,7 +10,7 @@ mod latin;
 mod letters;
 mod tokens;
 
-pub(crate) use tokens::{TextTerms, pair, value};
+pub(crate) use tokens::{Analyzer, SEPARATOR, Terms, TermsTokenizer};
 
 use letters::{Letter, is_hangul, is_ideograph, letters};
 
@@ -63,30 +63,57 @@ pub(crate) enum GramPlace {
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let letters = letters(text);
     let mut words: Vec<Word> = Vec::new();
-    let mut rest = letters.as_slice();
-    let mut before: Option<Letter> = None;
-    while let Some(first) = rest.first() {
-        let script = script(first.letter);
-        let length = match script {
-            Script::Hangul | Script::Ideograph => {
-                rest.iter().take_while(|letter| self::script(letter.letter) == script).count()
-            }
-            Script::Latin => latin::length(rest),
-            Script::None => 1,
-        };
-        let Some((run, after)) = rest.split_at_checked(length) else { break };
-        let number = before.filter(|before| before.to == first.from).and_then(|_| words.last());
-        let word = match script {
-            Script::Hangul => hangul_word(run, number),
-            Script::Ideograph => Some(ideograph_word(run)),
-            Script::Latin => Some(latin::word(run)),
-            Script::None => None,
-        };
+    for run in runs(&letters) {
+        let glued_to = words.last().filter(|_| run.is_glued).map(|word| word.stem.as_str());
+        let word = run.word(glued_to);
         words.extend(word);
-        before = run.last().copied().filter(|_| script == Script::Latin);
-        rest = after;
     }
     words
+}
+
+/// Letters of one script that stand together.
+struct Run<'a> {
+    script: Script,
+    letters: &'a [Letter],
+    /// It follows a Latin word or a number without a space.
+    is_glued: bool,
+}
+
+fn runs(letters: &[Letter]) -> impl Iterator<Item = Run<'_>> {
+    let mut rest = letters;
+    let mut before: Option<Letter> = None;
+    std::iter::from_fn(move || {
+        loop {
+            let first = rest.first()?;
+            let script = script(first.letter);
+            let length = match script {
+                Script::Hangul | Script::Ideograph => {
+                    rest.iter().take_while(|letter| self::script(letter.letter) == script).count()
+                }
+                Script::Latin => latin::length(rest),
+                Script::None => 1,
+            };
+            let (run, after) = rest.split_at_checked(length)?;
+            let is_glued = before.is_some_and(|before| before.to == first.from);
+            before = run.last().copied().filter(|_| script == Script::Latin);
+            rest = after;
+            if script != Script::None {
+                return Some(Run { script, letters: run, is_glued });
+            }
+        }
+    })
+}
+
+impl Run<'_> {
+    /// The word that it is, if it is one; `glued_to` is the stem of the word that it follows without a space.
+    fn word(&self, glued_to: Option<&str>) -> Option<Word> {
+        match self.script {
+            Script::Hangul => hangul_word(self.letters, glued_to),
+            Script::Ideograph => Some(ideograph_word(self.letters)),
+            Script::Latin => Some(latin::word(self.letters)),
+            Script::None => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,7 +138,7 @@ fn script(letter: char) -> Script {
 }
 
 /// `glued_to` is the Latin word or number that the run follows without a space.
-fn hangul_word(run: &[Letter], glued_to: Option<&Word>) -> Option<Word> {
+fn hangul_word(run: &[Letter], glued_to: Option<&str>) -> Option<Word> {
     let syllables: Vec<char> = run.iter().map(|letter| letter.letter).collect();
     if glued_to.is_some() && korean::is_particle(&syllables) {
         return None;

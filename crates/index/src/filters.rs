@@ -13,6 +13,8 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{SegmentReader, Term};
 
+use crate::analysis::{SEPARATOR, Terms};
+
 /// Between a tag's name and its value; no name holds it.
 const AFTER_NAME: char = '\u{1}';
 
@@ -22,8 +24,14 @@ const NUMBER: char = 'n';
 const TEXT: char = 't';
 
 /// The terms under which a chunk with these tags is found.
-pub(crate) fn terms(tags: &Tags) -> impl Iterator<Item = String> + '_ {
-    tags.iter().flat_map(|(name, values)| values.iter().map(move |value| term(name, value)))
+pub(crate) fn terms(tags: &Tags) -> Terms {
+    let mut terms = Terms::default();
+    for (name, values) in tags {
+        for value in values {
+            terms.push(&term(name, value));
+        }
+    }
+    terms
 }
 
 /// The query that exactly the chunks passing `filter` answer.
@@ -86,7 +94,11 @@ fn term(name: &str, value: &TagValue) -> String {
     match value {
         TagValue::Flag(flag) => format!("{name}{AFTER_NAME}{FLAG}{}", u8::from(*flag)),
         TagValue::Number(number) => format!("{name}{AFTER_NAME}{NUMBER}{:016x}", ordered(*number)),
-        TagValue::Text(text) => format!("{name}{AFTER_NAME}{TEXT}{}", clip(text, TAG_BYTES_MAX)),
+        TagValue::Text(text) => {
+            // Terms are handed over in one string, with a sign between them that none may hold.
+            let text = clip(text, TAG_BYTES_MAX).replace(SEPARATOR, " ");
+            format!("{name}{AFTER_NAME}{TEXT}{text}")
+        }
     }
 }
 

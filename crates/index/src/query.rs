@@ -9,7 +9,7 @@ use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Qu
 use tantivy::schema::{Field, IndexRecordOption, SchemaBuilder, TextFieldIndexing, TextOptions};
 use tantivy::{Searcher, TantivyDocument, Term};
 
-use crate::analysis::{GramPlace, TextTerms, Word, WordKind, pair, value, words};
+use crate::analysis::{Analyzer, GramPlace, TermsTokenizer, Word, WordKind, words};
 
 /// Longest question looked at, in bytes: some 600 syllables. What follows is a pasted document.
 pub(crate) const QUESTION_BYTES_MAX: usize = 2_000;
@@ -25,13 +25,12 @@ const ENTRIES_MAX: u64 = 50_000;
 /// So many terms are looked up whatever they cost.
 const TERMS_MIN: usize = 4;
 
-/// The fields of the keyword index. Positions are not kept: `pairs` does the work of phrases.
+/// The fields of the keyword index. Positions are not kept: what stands in quotes is looked for in the texts found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeywordFields {
     words: Field,
     grams: Field,
-    pairs: Field,
-    /// Words and grams together: headings are too short for statistics apart.
+    /// The words of the headings once more: what a part is called says more than what it mentions.
     heading: Field,
 }
 
@@ -39,34 +38,37 @@ impl KeywordFields {
     /// Declares the fields.
     pub(crate) fn declare(schema: &mut SchemaBuilder) -> Self {
         let mut field = |name: &str| {
-            // The tokenizer is never asked: passages come taken apart.
             let indexing = TextFieldIndexing::default()
-                .set_tokenizer("raw")
+                .set_tokenizer(TermsTokenizer::NAME)
                 .set_fieldnorms(true)
                 .set_index_option(IndexRecordOption::WithFreqs);
             schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
         };
-        Self {
-            words: field("words"),
-            grams: field("grams"),
-            pairs: field("pairs"),
-            heading: field("heading"),
-        }
+        Self { words: field("words"), grams: field("grams"), heading: field("heading") }
     }
 
     /// Adds a passage. `heading` is the document's title and the path of headings above the text;
     /// it counts as part of the text too, which often takes its subject as said.
-    pub(crate) fn add(self, document: &mut TantivyDocument, heading: &str, body: &str) {
-        let heading = TextTerms::of(heading);
-        let body = TextTerms::of(body);
-        let in_heading = [heading.words.as_slice(), heading.grams.as_slice()].concat();
-        document.add_pre_tokenized_text(self.heading, value(in_heading));
-        for terms in [heading, body] {
-            document.add_pre_tokenized_text(self.words, value(terms.words));
-            document.add_pre_tokenized_text(self.grams, value(terms.grams));
-            document.add_pre_tokenized_text(self.pairs, value(terms.pairs));
+    pub(crate) fn add(
+        self,
+        document: &mut TantivyDocument,
+        analyzer: &mut Analyzer,
+        heading: &str,
+        body: &str,
+    ) {
+        let heading = analyzer.terms(heading);
+        let body = analyzer.terms(body);
+        document.add_text(self.heading, heading.words.as_str());
+        for terms in [&heading, &body] {
+            document.add_text(self.words, terms.words.as_str());
+            document.add_text(self.grams, terms.grams.as_str());
         }
     }
+}
+
+/// Tells an index how the terms of the keyword fields are written; every index that is written to needs it.
+pub(crate) fn register_tokenizer(index: &tantivy::Index) {
+    index.tokenizers().register(TermsTokenizer::NAME, TermsTokenizer::default());
 }
 
 /// A question made ready for the index.
@@ -153,8 +155,6 @@ const STEM_OF_SYLLABLES: f32 = 0.5; // its grams count besides
 const CODE: f32 = 1.5;
 const PART: f32 = 0.5;
 const GRAM_AT_ENDING: f32 = 0.3;
-const PAIR: f32 = 0.3;
-const PAIR_WITH_FUNCTION_WORD: f32 = 0.15;
 const QUOTED: f32 = 2.0;
 const HEADING_SHARE: f32 = 0.5;
 
@@ -166,23 +166,11 @@ fn weighted_terms(fields: KeywordFields, question: &str) -> Weights {
     let quotes = quotes(question);
     let has_content = words.iter().any(|word| word.kind != WordKind::Function);
     let mut weights = Weights::new();
-    for (position, word) in words.iter().enumerate() {
+    for word in &words {
         let is_quoted = quotes.iter().any(|(from, to)| (*from..*to).contains(&word.from));
         let weight = if is_quoted { QUOTED } else { 1.0 };
         if is_quoted || !has_content || word.kind != WordKind::Function {
             add_word(&mut weights, fields, word, weight);
-        }
-        let next = words.get(position + 1);
-        if let Some((next, text)) = next.and_then(|next| Some((next, pair(word, next)?))) {
-            let functions =
-                [word, next].into_iter().filter(|word| word.kind == WordKind::Function).count();
-            let pair_weight = match functions {
-                0 => PAIR,
-                1 => PAIR_WITH_FUNCTION_WORD,
-                _ if is_quoted => PAIR,
-                _ => continue,
-            };
-            *weights.entry((fields.pairs, text)).or_default() += weight * pair_weight;
         }
     }
     weights
@@ -190,10 +178,13 @@ fn weighted_terms(fields: KeywordFields, question: &str) -> Weights {
 
 fn add_word(weights: &mut Weights, fields: KeywordFields, word: &Word, weight: f32) {
     let mut add = |field: Field, text: &str, weight: f32| {
-        if !text.is_empty() {
-            *weights.entry((field, text.to_owned())).or_default() += weight;
-            *weights.entry((fields.heading, text.to_owned())).or_default() +=
-                weight * HEADING_SHARE;
+        if text.is_empty() {
+            return;
+        }
+        *weights.entry((field, text.to_owned())).or_default() += weight;
+        if field == fields.words {
+            let in_heading = weights.entry((fields.heading, text.to_owned())).or_default();
+            *in_heading += weight * HEADING_SHARE;
         }
     };
     let whole = match word.kind {

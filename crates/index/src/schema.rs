@@ -8,13 +8,16 @@ use agent::language::Language;
 use agent::names::DocumentId;
 use serde::{Deserialize, Serialize};
 use tantivy::TantivyDocument;
-use tantivy::schema::{FAST, Field, STORED, STRING, Schema};
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
 
+use crate::analysis::{Analyzer, TermsTokenizer};
 use crate::filters;
 use crate::query::KeywordFields;
 
 /// Names how chunks are analysed; a change of analysis changes it, and every index is built anew.
-pub const RECIPE: &str = "chunks/1";
+pub const RECIPE: &str = "chunks/2";
 
 /// The fields, by name.
 #[derive(Debug, Clone, Copy)]
@@ -45,12 +48,17 @@ pub(crate) struct Stored {
 
 pub(crate) fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
+    let tags = TextFieldIndexing::default()
+        .set_tokenizer(TermsTokenizer::NAME)
+        .set_fieldnorms(false)
+        .set_index_option(IndexRecordOption::Basic);
+    let tags = TextOptions::default().set_indexing_options(tags);
     let fields = Fields {
         key: builder.add_u64_field("key", FAST),
         document: builder.add_text_field("document", STRING),
         keyword: KeywordFields::declare(&mut builder),
         language: builder.add_u64_field("language", FAST),
-        tags: builder.add_text_field("tags", STRING),
+        tags: builder.add_text_field("tags", tags),
         stored: builder.add_bytes_field("stored", STORED),
     };
     (builder.build(), fields)
@@ -59,6 +67,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
 /// A chunk as the keyword index takes it.
 pub(crate) fn entry(
     fields: &Fields,
+    analyzer: &mut Analyzer,
     key: u64,
     of: &DocumentChunks,
     chunk: NewChunk,
@@ -66,11 +75,9 @@ pub(crate) fn entry(
     let mut entry = TantivyDocument::default();
     entry.add_u64(fields.key, key);
     entry.add_text(fields.document, of.document.as_str());
-    fields.keyword.add(&mut entry, &chunk.heading_path.join("\n"), &chunk.text);
+    fields.keyword.add(&mut entry, analyzer, &chunk.heading_path.join("\n"), &chunk.text);
     entry.add_u64(fields.language, Language::of(&chunk.text).number());
-    for term in filters::terms(&chunk.tags) {
-        entry.add_text(fields.tags, term);
-    }
+    entry.add_text(fields.tags, filters::terms(&chunk.tags).as_str());
     let stored = Stored {
         document: of.document.clone(),
         ordinal: chunk.ordinal,

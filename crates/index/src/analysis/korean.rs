@@ -18,7 +18,8 @@ pub(crate) fn stem(word: &[char]) -> &[char] {
 
 /// Whether the word only asks or connects: left out of a query that has better words.
 pub(crate) fn is_function_word(stem: &[char]) -> bool {
-    FUNCTION_STEMS.iter().any(|word| word.chars().eq(stem.iter().copied()))
+    stem.len() <= FUNCTION_SYLLABLES_MAX
+        && FUNCTION_STEMS.iter().any(|word| word.chars().eq(stem.iter().copied()))
 }
 
 /// Whether letters that follow a Latin word or a number are only a particle: the 는 of `AWS는`.
@@ -214,6 +215,9 @@ const SUFFIXES: &[Suffix] = &[
     suffix("었던", After::Any, 2),
     suffix("았던", After::Any, 2),
 ];
+
+/// Longest of the list, in syllables: nearly all other words are out by their length or first syllable.
+const FUNCTION_SYLLABLES_MAX: usize = 4;
 
 /// Stems, as [`stem`] leaves them.
 const FUNCTION_STEMS: &[&str] = &[

@@ -54,9 +54,9 @@ pub(crate) fn word(run: &[Letter]) -> Word {
 }
 
 /// The digits at the end of a word, for the counter that follows them.
-pub(crate) fn trailing_number(word: &Word) -> Option<&str> {
-    let name = word.stem.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    word.stem.strip_prefix(name).filter(|number| !number.is_empty())
+pub(crate) fn trailing_number(word: &str) -> Option<&str> {
+    let name = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    word.strip_prefix(name).filter(|number| !number.is_empty())
 }
 
 /// Whether a sign between two letters keeps them in one word.

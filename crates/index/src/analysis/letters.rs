@@ -15,6 +15,15 @@ pub(crate) fn letters(text: &str) -> Vec<Letter> {
     let mut letters: Vec<Letter> = Vec::with_capacity(text.len() / 2);
     for (from, original) in text.char_indices() {
         let to = from + original.len_utf8();
+        if original.is_ascii() {
+            let is_capital = original.is_ascii_uppercase();
+            letters.push(Letter { letter: original.to_ascii_lowercase(), is_capital, from, to });
+            continue;
+        }
+        if is_hangul(original) {
+            letters.push(Letter { letter: original, is_capital: false, from, to });
+            continue;
+        }
         if let Some(last) = letters.last_mut()
             && last.to == from
             && let Some(composed) = composed(last.letter, original)

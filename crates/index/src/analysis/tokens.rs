@@ -1,53 +1,149 @@
-//! Puts a text's terms into the form that tantivy indexes, one list for each field.
+//! Puts a text's terms into the form that tantivy indexes: for each field one string of terms with a sign between them.
 
-use tantivy::tokenizer::{PreTokenizedString, Token};
+use std::collections::HashMap;
 
-use super::{Word, words};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+use super::words;
+
+/// Stands after each term. Words are made of letters, digits and few signs; tags give it up.
+pub(crate) const SEPARATOR: char = '\u{1f}';
 
 /// The terms of a text, sorted by field. Each field has its own statistics: a pair of syllables is
 /// never as rare as a word.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TextTerms {
     /// Stems, codes and their parts.
-    pub(crate) words: Vec<Token>,
+    pub(crate) words: Terms,
     /// Pairs of syllables.
-    pub(crate) grams: Vec<Token>,
-    /// Two neighbouring stems as one term: phrases at the price of a word.
-    pub(crate) pairs: Vec<Token>,
+    pub(crate) grams: Terms,
 }
 
-impl TextTerms {
-    /// Takes `text` apart once, for all fields.
-    pub(crate) fn of(text: &str) -> Self {
-        let words = words(text);
-        let mut terms = Self::default();
-        for (position, word) in words.iter().enumerate() {
-            let token = |text: &str| Token {
-                offset_from: word.from,
-                offset_to: word.to,
-                position,
-                text: text.to_owned(),
-                position_length: 1,
-            };
-            let whole = Some(&word.stem).filter(|stem| !stem.is_empty());
-            let parts = word.parts.iter().chain(&word.humps);
-            terms.words.extend(whole.into_iter().chain(parts).map(|text| token(text)));
-            terms.grams.extend(word.grams.iter().map(|gram| token(&gram.text)));
-            let next = words.get(position + 1);
-            let pair = next.and_then(|next| pair(word, next));
-            terms.pairs.extend(pair.map(|text| token(&text)));
+/// Terms one after another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Terms(String);
+
+impl Terms {
+    pub(crate) fn push(&mut self, term: &str) {
+        self.0.push_str(term);
+        self.0.push(SEPARATOR);
+    }
+
+    /// As a field's value.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Pieces of text whose terms are remembered: a language's common ones fit, and a few megabytes hold them.
+const KNOWN_MAX: usize = 1 << 16;
+
+/// Longest piece that is remembered, in bytes: what is common is short.
+const KNOWN_BYTES_MAX: usize = 48;
+
+/// Signs that are never part of a word at its edge; without them more pieces are alike.
+fn is_edge(letter: char) -> bool {
+    matches!(
+        letter,
+        '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '[' | ']' | '"' | '\'' | '`' | '*' | '|'
+    )
+}
+
+/// Takes texts apart. It remembers the pieces it has seen: most of a text are.
+#[derive(Default)]
+pub(crate) struct Analyzer {
+    known: HashMap<Box<str>, TextTerms>,
+}
+
+impl Analyzer {
+    /// Takes `text` apart once, for all fields. No word reaches across a blank, so each piece between two is
+    /// taken by itself.
+    pub(crate) fn terms(&mut self, text: &str) -> TextTerms {
+        let mut terms = TextTerms::default();
+        for piece in text.split_ascii_whitespace() {
+            let piece = piece.trim_matches(is_edge);
+            if piece.len() > KNOWN_BYTES_MAX {
+                terms.extend(&TextTerms::of(piece));
+            } else if let Some(known) = self.known.get(piece) {
+                terms.extend(known);
+            } else {
+                let fresh = TextTerms::of(piece);
+                terms.extend(&fresh);
+                if self.known.len() >= KNOWN_MAX {
+                    self.known.clear();
+                }
+                self.known.insert(piece.into(), fresh);
+            }
         }
         terms
     }
 }
 
-/// The term of two neighbours; the space keeps it apart from every word.
-pub(crate) fn pair(first: &Word, second: &Word) -> Option<String> {
-    let both = !first.stem.is_empty() && !second.stem.is_empty();
-    both.then(|| format!("{} {}", first.stem, second.stem))
+impl TextTerms {
+    fn of(text: &str) -> Self {
+        let mut terms = Self::default();
+        for word in words(text) {
+            if !word.stem.is_empty() {
+                terms.words.push(&word.stem);
+            }
+            for part in word.parts.iter().chain(&word.humps) {
+                terms.words.push(part);
+            }
+            for gram in &word.grams {
+                terms.grams.push(&gram.text);
+            }
+        }
+        terms
+    }
+
+    fn extend(&mut self, more: &Self) {
+        self.words.0.push_str(&more.words.0);
+        self.grams.0.push_str(&more.grams.0);
+    }
 }
 
-/// Tokens as a field's value. tantivy reads only the tokens; the text is kept elsewhere.
-pub(crate) fn value(tokens: Vec<Token>) -> PreTokenizedString {
-    PreTokenizedString { text: String::new(), tokens }
+/// Gives tantivy the terms of a [`Terms`] string.
+///
+/// tantivy's own form for text that is taken apart already is written to JSON and read again for every passage.
+#[derive(Clone, Default)]
+pub(crate) struct TermsTokenizer {
+    token: Token,
+}
+
+impl TermsTokenizer {
+    /// The name under which an index knows it.
+    pub(crate) const NAME: &'static str = "terms";
+}
+
+impl Tokenizer for TermsTokenizer {
+    type TokenStream<'a> = TermsStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermsStream<'a> {
+        self.token.reset();
+        TermsStream { rest: text, token: &mut self.token }
+    }
+}
+
+pub(crate) struct TermsStream<'a> {
+    rest: &'a str,
+    token: &'a mut Token,
+}
+
+impl TokenStream for TermsStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some((term, rest)) = self.rest.split_once(SEPARATOR) else { return false };
+        self.rest = rest;
+        self.token.text.clear();
+        self.token.text.push_str(term);
+        self.token.position = self.token.position.wrapping_add(1);
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
 }

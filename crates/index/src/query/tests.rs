@@ -1,3 +1,5 @@
+//! Checks what questions find.
+
 use tantivy::Index;
 use tantivy::collector::TopDocs;
 use tantivy::schema::{STORED, Schema, Value};
@@ -16,10 +18,12 @@ fn world(passages: &[(&str, &str)]) -> World {
     let fields = KeywordFields::declare(&mut schema);
     let body = schema.add_text_field("body", STORED);
     let index = Index::create_in_ram(schema.build());
+    register_tokenizer(&index);
     let mut writer = index.writer_with_num_threads(1, 20_000_000).unwrap();
+    let mut analyzer = Analyzer::default();
     for (heading, text) in passages {
         let mut document = TantivyDocument::default();
-        fields.add(&mut document, heading, text);
+        fields.add(&mut document, &mut analyzer, heading, text);
         document.add_text(body, text);
         writer.add_document(document).unwrap();
     }
@@ -84,16 +88,6 @@ fn a_code_finds_its_own_passage_however_it_is_written() {
 #[test]
 fn a_heading_is_searched_with_its_text() {
     check_first("rightsizing", "Idle machines");
-}
-
-#[test]
-fn words_side_by_side_beat_the_same_words_apart() {
-    let world = world(&[
-        ("", "red wine and white paper were sold in the shop"),
-        ("", "white wine and red paper were sold in the shop"),
-    ]);
-    assert!(world.found("\"white wine\"").first().unwrap().starts_with("white wine"));
-    assert!(world.found("red wine").first().unwrap().starts_with("red wine"));
 }
 
 #[test]
