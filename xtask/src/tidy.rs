@@ -62,6 +62,7 @@ const ROOMS: &[Room] = &[
         ],
     ),
     pure("a2a", &["futures-util", "serde", "serde_json", "thiserror"]),
+    room("bench", &["agent", "extract", "index", "models"]),
     room("index", &["agent"]),
     room("store", &["agent", "a2a"]),
     room("models", &["agent"]),

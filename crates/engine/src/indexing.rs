@@ -1,7 +1,8 @@
 //! Brings a tenant's index up to what the store holds: at start, after every change, and into a new index when
 //! the embedder or the recipe has changed.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::knowledge::DocumentChunks;
@@ -10,14 +11,22 @@ use agent::ports::{Change, EmbedFor, Embedder, IndexState, Lane, PortError};
 use tokio::sync::{Notify, watch};
 
 use crate::error::EngineError;
+use crate::fresh::Fresh;
 use crate::knowledge::{Knowledge, Parts, Rules};
-use crate::reading::{self, Piece};
+use crate::reading::{self, Piece, Want};
 
 /// Changes looked at in one go.
-const CHANGES_MAX: usize = 512;
+const CHANGES_MAX: usize = 4096;
 
 /// Pieces embedded for one commit: large enough that a commit's fixed cost does not count.
 const PIECES_MAX: usize = 4096;
+
+/// Bytes of text in one commit: what is held in memory a few times over.
+const COMMIT_BYTES_MAX: usize = 24 << 20;
+
+/// Documents that come one after another share a commit: it waits for those under way, but no longer than a
+/// person would notice.
+const GATHERING_MAX: Duration = Duration::from_secs(1);
 
 /// First and longest wait before indexing is tried again.
 const RETRY_WAIT_MIN: Duration = Duration::from_secs(1);
@@ -28,6 +37,19 @@ pub(crate) struct Indexer {
     wake: Notify,
     /// How far the serving index has come.
     applied: watch::Sender<Progress>,
+    fresh: Mutex<Fresh>,
+    /// Documents that are being taken in.
+    coming: AtomicUsize,
+}
+
+/// A document on its way; it has arrived, or failed to, when this is dropped.
+pub(crate) struct Coming(Arc<Indexer>);
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        self.0.coming.fetch_sub(1, Ordering::Relaxed);
+        self.0.wake();
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,7 +63,12 @@ struct Progress {
 impl Indexer {
     pub(crate) fn start(tenant: TenantId, parts: Arc<Parts>, rules: Arc<Rules>) -> Arc<Self> {
         let (applied, _) = watch::channel(Progress::default());
-        let indexer = Arc::new(Self { wake: Notify::new(), applied });
+        let indexer = Arc::new(Self {
+            wake: Notify::new(),
+            applied,
+            fresh: Mutex::default(),
+            coming: AtomicUsize::new(0),
+        });
         let (this, tasks) = (Arc::clone(&indexer), parts.tasks.clone());
         let stopping = tasks.stopping();
         tasks.spawn(async move {
@@ -57,6 +84,22 @@ impl Indexer {
     /// Something has changed.
     pub(crate) fn wake(&self) {
         self.wake.notify_one();
+    }
+
+    /// A document is about to come.
+    pub(crate) fn expect(self: &Arc<Self>) -> Coming {
+        self.coming.fetch_add(1, Ordering::Relaxed);
+        Coming(Arc::clone(self))
+    }
+
+    /// Takes the chunks of a change that has just been kept, so that they need not be made again.
+    pub(crate) fn take_fresh(&self, sequence: u64, chunks: DocumentChunks, pieces: Vec<Piece>) {
+        self.fresh().put(sequence, chunks, pieces);
+        self.wake();
+    }
+
+    fn fresh(&self) -> MutexGuard<'_, Fresh> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {
@@ -121,6 +164,7 @@ impl Work {
                         progress.trouble = None;
                     });
                     self.indexer.wake.notified().await;
+                    self.gather().await;
                 }
                 Err(error) => {
                     let why = told(&error);
@@ -131,6 +175,20 @@ impl Work {
                 }
             }
         }
+    }
+
+    /// Waits while more is coming.
+    async fn gather(&self) {
+        let indexer = &self.indexer;
+        let more = async {
+            while indexer.coming.load(Ordering::Relaxed) > 0
+                && indexer.fresh().bytes() < COMMIT_BYTES_MAX
+            {
+                indexer.wake.notified().await;
+            }
+        };
+        // Too long is long enough.
+        _ = tokio::time::timeout(GATHERING_MAX, more).await;
     }
 
     async fn catch_up(&self) -> Result<(), PortError> {
@@ -169,6 +227,7 @@ impl Work {
     /// Applies all changes that an index has not seen.
     async fn fill(&self, lane: Lane, state: IndexState) -> Result<(), PortError> {
         let embedder = self.parts.embedder_of(&state.embedder);
+        let embedder = embedder.filter(|embedder| embedder.dimensions() > 0);
         let mut applied = state.applied;
         self.tell(lane, applied);
         loop {
@@ -181,6 +240,8 @@ impl Work {
                 applied = self.apply_some(lane, &mut changes, embedder.as_ref()).await?;
                 self.tell(lane, applied);
             }
+            // What has come meanwhile is seldom all that comes.
+            self.gather().await;
         }
     }
 
@@ -202,14 +263,17 @@ impl Work {
     ) -> Result<u64, PortError> {
         let mut documents = Vec::new();
         let mut pieces: Vec<(usize, Piece)> = Vec::new();
-        let mut last = 0;
+        let (mut last, mut bytes) = (0, 0);
         for change in changes {
             last = change.sequence;
             let (of, its_pieces) = self.chunks(&change).await?;
             let place = documents.len();
+            bytes += of.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
             documents.push(of);
-            pieces.extend(its_pieces.into_iter().map(|piece| (place, piece)));
-            if pieces.len() >= PIECES_MAX {
+            if embedder.is_some() {
+                pieces.extend(its_pieces.into_iter().map(|piece| (place, piece)));
+            }
+            if pieces.len() >= PIECES_MAX || bytes >= COMMIT_BYTES_MAX {
                 break;
             }
         }
@@ -222,6 +286,9 @@ impl Work {
 
     /// The chunks that a changed document has now: none if it is gone or was never read.
     async fn chunks(&self, change: &Change) -> Result<(DocumentChunks, Vec<Piece>), PortError> {
+        if let Some(fresh) = self.indexer.fresh().take(change.sequence) {
+            return Ok(fresh);
+        }
         let id = &change.document;
         let document = self.parts.documents.get(&self.tenant, id).await?;
         let content = self.parts.documents.content(&self.tenant, id).await?;
@@ -237,7 +304,12 @@ impl Work {
         let rules = Arc::clone(&self.rules);
         let splitting = move || {
             let extracted = serde_json::from_slice(&content)?;
-            Ok::<_, serde_json::Error>(reading::chunks(&document, &extracted, &rules.split))
+            Ok::<_, serde_json::Error>(reading::chunks(
+                &document,
+                &extracted,
+                &rules.split,
+                Want::Pieces,
+            ))
         };
         let broken = |source: Box<dyn std::error::Error + Send + Sync>| PortError::Broken {
             what: "splitting a document",

@@ -1,7 +1,7 @@
 //! Takes one document in: reads it in a child, keeps it, and wakes the indexer.
 
 use agent::identity::Principal;
-use agent::knowledge::{Document, Status};
+use agent::knowledge::{Document, DocumentChunks, Status};
 use agent::names::{CollectionName, DocumentId};
 use agent::ports::{Kept, Put};
 use agent::text::clip;
@@ -9,11 +9,14 @@ use extract::{Extracted, Mapping};
 
 use crate::error::EngineError;
 use crate::knowledge::Knowledge;
-use crate::reading::{self, sha256_hex};
+use crate::reading::{self, Piece, Want, sha256_hex};
 use crate::worker::{ReadError, ReadOrder};
 
 /// Longest source name, in bytes.
 const SOURCE_BYTES_MAX: usize = 2048;
+
+/// Readings up to this many bytes are cut where they arrive: well under a millisecond's work.
+const INLINE_BYTES_MAX: usize = 64 << 10;
 
 /// Warnings kept of one document.
 const WARNINGS_MAX: usize = 20;
@@ -72,6 +75,7 @@ impl Knowledge {
             let outcome = Outcome::Unchanged { sequence: same.sequence };
             return Ok(Ingested { document: id, outcome });
         }
+        let _coming = self.indexer(tenant).expect();
         let read = self.read(principal, &new).await?;
         let mut document = self.record(principal, &new, id.clone(), before).await?;
         document.content_hash = content_hash;
@@ -155,12 +159,21 @@ impl Knowledge {
     ) -> Result<Ingested, EngineError> {
         let (rules, new_type) = (std::sync::Arc::clone(&self.rules), new.doc_type.clone());
         let updated_at = new.updated_at.clone();
+        let content_bytes = content.len();
+        let want = Want::for_embedder(&*self.parts.embedder);
         let describing = move || {
             let extracted: Extracted = serde_json::from_slice(&content)?;
-            let described = describe(document, &extracted, new_type.as_deref(), updated_at, &rules);
+            let asked = Asked { doc_type: new_type.as_deref(), updated_at, want };
+            let described = describe(document, &extracted, asked, &rules);
             Ok::<_, serde_json::Error>((described, content))
         };
-        let (document, content) = match tokio::task::spawn_blocking(describing).await {
+        // Handing a small document to another thread costs more than cutting it.
+        let described = if content_bytes <= INLINE_BYTES_MAX {
+            Ok(describing())
+        } else {
+            tokio::task::spawn_blocking(describing).await
+        };
+        let ((document, cut, pieces), content) = match described {
             Ok(Ok(described)) => described,
             Ok(Err(error)) => return Err(EngineError::Refused(error.to_string())),
             Err(error) => return Err(EngineError::Refused(error.to_string())),
@@ -170,10 +183,12 @@ impl Knowledge {
         let audit = self.audit(principal, "document.put", &document.source);
         let kept = Kept { document, content: Some(content), accepted: new.accepted, audit };
         let outcome = match self.parts.documents.put(&principal.tenant, kept).await? {
-            Put::Kept { sequence } => Outcome::Kept { sequence, chunks, warnings },
+            Put::Kept { sequence } => {
+                self.indexer(&principal.tenant).take_fresh(sequence, cut, pieces);
+                Outcome::Kept { sequence, chunks, warnings }
+            }
             Put::Superseded => Outcome::Superseded,
         };
-        self.indexer(&principal.tenant).wake();
         Ok(Ingested { document: id, outcome })
     }
 
@@ -220,17 +235,23 @@ fn is_same(before: &Document, content_hash: &str, recipe: &str) -> bool {
     before.status == Status::Ready && before.content_hash == content_hash && before.recipe == recipe
 }
 
-/// Fills in what only the reading tells.
+/// What the caller says of a document.
+struct Asked<'a> {
+    doc_type: Option<&'a str>,
+    updated_at: Option<String>,
+    want: Want,
+}
+
+/// Fills in what only the reading tells, and cuts it into chunks.
 fn describe(
     mut document: Document,
     extracted: &Extracted,
-    asked_type: Option<&str>,
-    updated_at: Option<String>,
+    asked: Asked<'_>,
     rules: &crate::knowledge::Rules,
-) -> Document {
+) -> (Document, DocumentChunks, Vec<Piece>) {
     let collection_type = Some(document.doc_type.as_str()).filter(|kind| !kind.is_empty());
     document.doc_type = reading::doc_type(
-        asked_type,
+        asked.doc_type,
         extracted,
         &document.source,
         &rules.path_types,
@@ -240,12 +261,12 @@ fn describe(
     document.format = extracted.format.to_string();
     document.tags = reading::own_tags(&extracted.front_matter);
     let own_date = document.tags.get("updated_at").and_then(|values| values.first());
-    document.updated_at = own_date.map(ToString::to_string).or(updated_at);
+    document.updated_at = own_date.map(ToString::to_string).or(asked.updated_at);
     document.status = Status::Ready;
     document.warnings = extracted.warnings.iter().take(WARNINGS_MAX).cloned().collect();
-    let (of, _) = reading::chunks(&document, extracted, &rules.split);
+    let (of, pieces) = reading::chunks(&document, extracted, &rules.split, asked.want);
     document.chunks = u32::try_from(of.chunks.len()).unwrap_or(u32::MAX);
     let sections = of.chunks.iter().map(|chunk| chunk.section).max().unwrap_or(0);
     document.sections = sections + 1;
-    document
+    (document, of, pieces)
 }

@@ -2,6 +2,7 @@
 
 mod cleanup;
 mod error;
+mod fresh;
 mod indexing;
 mod ingest;
 mod jobs;

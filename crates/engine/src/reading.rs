@@ -6,6 +6,7 @@ use agent::filter::{TAG_BYTES_MAX, TagValue, Tags};
 use agent::knowledge::{Document, DocumentChunks, NewChunk};
 use agent::names::{CollectionName, DocumentId, NameError, SectionId};
 use agent::path_rule;
+use agent::ports::Embedder;
 use agent::text::clip;
 use extract::{BlockKind, Extracted, Language, Split, SplitLimits};
 use serde_json::Value;
@@ -93,11 +94,26 @@ fn tag_values(value: &Value) -> Vec<TagValue> {
     }
 }
 
+/// What is made of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    Chunks,
+    /// Chunks, and the pieces of them to embed.
+    Pieces,
+}
+
+impl Want {
+    pub(crate) fn for_embedder(embedder: &dyn Embedder) -> Self {
+        if embedder.dimensions() == 0 { Self::Chunks } else { Self::Pieces }
+    }
+}
+
 /// Cuts a document into its chunks, with all their tags, and the pieces to embed.
 pub(crate) fn chunks(
     document: &Document,
     extracted: &Extracted,
     limits: &SplitLimits,
+    want: Want,
 ) -> (DocumentChunks, Vec<Piece>) {
     let split = extract::split(extracted, limits);
     let mut pieces = Vec::new();
@@ -106,13 +122,15 @@ pub(crate) fn chunks(
         let heading_path = heading_path(document, &split, chunk.section);
         let mut own_path = extract::heading_path(&split.sections, chunk.section);
         own_path.retain(|heading| !heading.is_empty());
-        let mut piece = |text: String| pieces.push(Piece { chunk: place, text });
-        for range in &chunk.pieces {
-            let text = chunk.text.get(range.clone()).unwrap_or_default();
-            piece(with_heading(&own_path, text));
-        }
-        if !own_path.is_empty() {
-            piece(own_path.join(". "));
+        if want == Want::Pieces {
+            let mut piece = |text: String| pieces.push(Piece { chunk: place, text });
+            for range in &chunk.pieces {
+                let text = chunk.text.get(range.clone()).unwrap_or_default();
+                piece(with_heading(&own_path, text));
+            }
+            if !own_path.is_empty() {
+                piece(own_path.join(". "));
+            }
         }
         chunks.push(NewChunk {
             ordinal: u32::try_from(place).unwrap_or(u32::MAX),

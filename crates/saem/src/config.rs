@@ -104,6 +104,7 @@ pub(crate) struct Embedder {
 pub(crate) enum EmbedderKind {
     BuiltIn,
     Openai,
+    None,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -13,6 +13,7 @@ use engine::{Knowledge, Parts, Rules};
 use extract::SplitLimits;
 use index::LocalIndex;
 use models::BuiltInEmbedder;
+use models::NoEmbedder;
 use models::remote_embedder::{RemoteEmbedder, RemoteSettings, SecretKey};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::pages::WebPages;
@@ -124,6 +125,7 @@ async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<d
     let settings = &config.embedder;
     match settings.kind {
         EmbedderKind::BuiltIn => Ok(Arc::clone(built_in)),
+        EmbedderKind::None => Ok(Arc::new(NoEmbedder)),
         EmbedderKind::Openai => {
             if settings.model.is_empty() {
                 bail!("embedder.kind is openai, but embedder.model is empty: name the model");

@@ -42,7 +42,7 @@ impl Documents for Store {
 
     fn get<'a>(&'a self, tenant: &'a TenantId, id: &'a DocumentId) -> Later<'a, Option<Document>> {
         let key = (tenant.to_string(), id.to_string());
-        Box::pin(self.read(move |transaction| {
+        Box::pin(self.look_up(move |transaction| {
             let documents = transaction.open_table(tables::DOCUMENTS)?;
             let row = documents.get((key.0.as_str(), key.1.as_str()))?;
             row.map(|row| from_row(row.value())).transpose()
@@ -71,7 +71,7 @@ impl Documents for Store {
 
     fn collections<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<Collection>> {
         let tenant = tenant.clone();
-        Box::pin(self.read(move |transaction| {
+        Box::pin(self.look_up(move |transaction| {
             let collections = transaction.open_table(tables::COLLECTIONS)?;
             let rows = collections.range((tenant.as_str(), "")..(tenant.as_str(), LAST))?;
             rows.map(|row| from_row(row?.1.value())).collect()

@@ -71,6 +71,15 @@ impl Store {
         self.file.has_room()
     }
 
+    /// Looks a few rows up where it is called: less work than handing it to another thread.
+    pub(crate) async fn look_up<T, F>(&self, work: F) -> Result<T, PortError>
+    where
+        F: FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
+    {
+        let looked = self.file.with(|database| work(&database.begin_read()?));
+        std::future::ready(looked.map_err(|error| broken(Box::new(error)))).await
+    }
+
     /// Reads on a thread that may wait for the disk.
     pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, PortError>
     where

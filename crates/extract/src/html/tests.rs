@@ -108,3 +108,22 @@ fn sloppy_pages_are_still_read() {
     let drawing = format!("<svg>{}</svg><p>text</p>", "<path d='M0'/>".repeat(2_000));
     assert_eq!(rendered(&drawing), "text");
 }
+
+#[test]
+fn an_article_of_text_alone_is_taken_as_it_is_marked() {
+    let words = "Budgets are checked every six hours against the forecast. ".repeat(10);
+    let page = |inside: &str| {
+        format!(
+            "<title>Budgets | Nubi</title><body><nav><a href=/>Home</a></nav><main><article>\
+             <h1>Budgets</h1><p>{words}</p>{inside}</article></main><footer>All rights</footer>"
+        )
+    };
+    let text = |inside: &str| read(&page(inside), &Limits::default()).unwrap();
+    let plain = text("<p>short</p>");
+    assert_eq!(plain.title.as_deref(), Some("Budgets"));
+    assert!(plain.text.ends_with("short") && plain.text.starts_with("# Budgets"), "{}", plain.text);
+    assert!(!plain.text.contains("Home") && !plain.text.contains("rights"));
+    // Boxes within may hold anything, so that the whole is looked at.
+    let boxed = text("<div class=share><a href=/a>Share</a> <a href=/b>Like</a></div>");
+    assert!(!boxed.text.contains("Share"), "{}", boxed.text);
+}

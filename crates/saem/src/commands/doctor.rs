@@ -68,6 +68,9 @@ async fn look(config: &Config, installation: &Installation) -> Result<Vec<Findin
              paraphrases better: set embedder.kind = \"openai\" and embedder.model",
             installation.embedder.identity()
         ),
+        EmbedderKind::None => "none: only keywords are searched; embedder.kind = \"built-in\" would find what is \
+             worded differently, offline"
+            .to_owned(),
         EmbedderKind::Openai => installation.embedder.identity().to_owned(),
     }));
     let keys = installation.store.keys(None).await?.len();

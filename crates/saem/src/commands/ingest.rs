@@ -14,14 +14,18 @@ use engine::{Ingested, Knowledge, NewDocument, Order, Outcome, Upload};
 use extract::Mapping;
 use futures_util::StreamExt;
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 use crate::args;
 use crate::config::Config;
 use crate::output::Output;
 use crate::wiring::Installation;
 
-/// Documents on their way at the same time: enough to share commits, little enough to hold in memory.
-const AT_ONCE: usize = 32;
+/// Documents on their way at the same time: enough to share commits.
+const AT_ONCE: usize = 128;
+
+/// Bytes of documents on their way at the same time, in KiB: what is held in memory.
+const AT_ONCE_KIBIBYTES: u32 = 128 << 10;
 
 /// Failures that are told one by one; the rest is counted.
 const FAILURES_SHOWN: usize = 20;
@@ -171,8 +175,9 @@ pub(crate) async fn load_files(
     report: &mut Report,
 ) {
     let bar = output.progress(files.len() as u64, "files");
+    let room = &Semaphore::new(AT_ONCE_KIBIBYTES as usize);
     let loading = files.into_iter().map(|file| async move {
-        let outcome = load_file(knowledge, manner, &file).await;
+        let outcome = load_file(knowledge, manner, &file, room).await;
         (file.source, outcome)
     });
     let mut loading = futures_util::stream::iter(loading).buffer_unordered(AT_ONCE);
@@ -188,11 +193,13 @@ async fn load_file(
     knowledge: &Knowledge,
     manner: &Manner,
     file: &Found,
+    room: &Semaphore,
 ) -> Result<Ingested, engine::EngineError> {
     let refused = |error: std::io::Error| {
         engine::EngineError::Refused(format!("the file cannot be read: {error}"))
     };
-    let metadata = tokio::fs::metadata(&file.path).await.map_err(refused)?;
+    // Looking at a file takes less time than handing that to another thread.
+    let metadata = std::fs::metadata(&file.path).map_err(refused)?;
     let most = knowledge.document_bytes_max() as u64;
     if metadata.len() > most {
         let (bytes, most) = (metadata.len(), most >> 20);
@@ -200,6 +207,8 @@ async fn load_file(
             "it has {bytes} bytes and {most} MiB are allowed: split it, or raise ingest.document_mebibytes_max"
         )));
     }
+    let kibibytes = u32::try_from(metadata.len() >> 10).unwrap_or(u32::MAX);
+    let _held = room.acquire_many(kibibytes.clamp(1, AT_ONCE_KIBIBYTES)).await.ok();
     let updated_at = metadata.modified().ok().and_then(iso_date);
     let bytes = tokio::fs::read(&file.path).await.map_err(refused)?;
     let new = manner.document(file.source.clone(), bytes, updated_at);

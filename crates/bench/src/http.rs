@@ -1,0 +1,65 @@
+//! The least of HTTP that a bench needs: requests on a connection that stays open.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use anyhow::{Context, Result, ensure};
+
+pub(crate) struct Connection {
+    reader: BufReader<TcpStream>,
+    host: String,
+}
+
+impl Connection {
+    pub(crate) fn open(address: &str) -> Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { reader: BufReader::new(stream), host: address.to_owned() })
+    }
+
+    /// The body of the answer to a GET; anything but 200 is an error.
+    pub(crate) fn get(&mut self, path: &str) -> Result<Vec<u8>> {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);
+        self.reader.get_mut().write_all(request.as_bytes())?;
+        let mut line = String::new();
+        self.reader.read_line(&mut line)?;
+        let status = line.trim().to_owned();
+        let mut length = None;
+        loop {
+            line.clear();
+            ensure!(self.reader.read_line(&mut line)? > 0, "the server hung up");
+            let header = line.trim().to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = Some(value.trim().parse::<usize>()?);
+            }
+        }
+        let mut body = vec![0; length.context("an answer without a length")?];
+        self.reader.read_exact(&mut body)?;
+        ensure!(status.contains(" 200 "), "{status}: {}", String::from_utf8_lossy(&body));
+        Ok(body)
+    }
+}
+
+/// A text as it may stand in a query.
+pub(crate) fn encoded(text: &str) -> String {
+    let letter = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_encoded_for_a_query() {
+        assert_eq!(encoded("a b&한"), "a%20b%26%ED%95%9C");
+    }
+}

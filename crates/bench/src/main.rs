@@ -1,0 +1,85 @@
+//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search` and `… ingest`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a bench takes the time, and the environment tells it where things are"
+)]
+
+mod corpus;
+mod http;
+mod ingest;
+mod peer;
+mod report;
+mod saem;
+mod search;
+mod texts;
+mod usage;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+/// Where things are; the caller of this program (`cargo xtask bench`) has made them ready.
+pub(crate) struct Places {
+    pub(crate) repository: PathBuf,
+    /// The release build of the product.
+    pub(crate) program: PathBuf,
+    /// A Python that has the peers.
+    pub(crate) python: PathBuf,
+    /// Data sets that real texts are taken from.
+    pub(crate) data: PathBuf,
+}
+
+const HELP: &str = "\
+usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N] [--rounds N]
+
+The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA.";
+
+#[expect(clippy::print_stderr, reason = "a bench talks to the person who started it")]
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |name: &str, usual: usize| -> Result<usize> {
+        let place = arguments.iter().position(|argument| argument == name);
+        match place.and_then(|place| arguments.get(place + 1)) {
+            Some(text) => text.parse().with_context(|| format!("{name} {text}")),
+            None => Ok(usual),
+        }
+    };
+    let named = |name: &str| {
+        std::env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set"))
+    };
+    let places = || -> Result<Places> {
+        let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+        let (program, python) = (named("BENCH_SAEM")?, named("BENCH_PYTHON")?);
+        Ok(Places { repository, program, python, data: named("BENCH_DATA")? })
+    };
+    match arguments.first().map(String::as_str) {
+        Some("search") => search::run(
+            &places()?,
+            &search::Size {
+                vectors: number("--vectors", 100_000)?,
+                questions: 1000,
+                rounds: number("--rounds", 7)?,
+            },
+        ),
+        Some("ingest") => ingest::run(
+            &places()?,
+            &ingest::Size {
+                documents: number("--documents", 10_000)?,
+                embedded: number("--embedded", 1000)?,
+                rounds: number("--rounds", 3)?,
+            },
+        ),
+        _ => bail!(HELP),
+    }
+}
