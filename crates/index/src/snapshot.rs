@@ -9,6 +9,7 @@ use agent::knowledge::{Found, Passage};
 use agent::language::Language;
 use agent::names::SectionId;
 use agent::ports::{ChunkKey, Find, Hit, IndexState};
+use tantivy::columnar::Column;
 use tantivy::directory::OwnedBytes;
 use tantivy::schema::Value;
 use tantivy::{DocAddress, Searcher, TantivyDocument};
@@ -39,11 +40,19 @@ pub(crate) struct Snapshot {
     pub(crate) searcher: Searcher,
     pub(crate) fields: Fields,
     pub(crate) places: Places,
+    /// Of each segment. Opening a column takes longer than many looks into it.
+    columns: Vec<Columns>,
     pub(crate) vectors: Vec<VectorFile>,
     pub(crate) state: IndexState,
     /// The first key that had not been given yet.
     pub(crate) next_key: u64,
     filters: Mutex<BTreeMap<String, Arc<Passing>>>,
+}
+
+/// What is looked up for every hit.
+struct Columns {
+    keys: Column<u64>,
+    languages: Column<u64>,
 }
 
 /// Which chunks pass a filter.
@@ -78,13 +87,21 @@ impl Snapshot {
         state.chunks = places.count();
         state.vectors = vectors.iter().map(|file| file.segment.len() as u64).sum();
         let filters = Mutex::new(BTreeMap::new());
-        Ok(Self { searcher, fields, places, vectors, state, next_key, filters })
+        let columns = searcher.segment_readers().iter().map(|reader| {
+            let fast = reader.fast_fields();
+            Ok(Columns { keys: fast.u64("key")?, languages: fast.u64("language")? })
+        });
+        let columns = columns.collect::<tantivy::Result<_>>()?;
+        Ok(Self { searcher, fields, places, columns, vectors, state, next_key, filters })
     }
 
     /// Runs both sides of a search.
     pub(crate) fn find(&self, find: &Find) -> tantivy::Result<Lists> {
         let passing = self.passing(&find.filter)?;
         let mut lists = Lists::default();
+        if passing.as_ref().is_some_and(|passing| passing.count == 0) {
+            return Ok(lists);
+        }
         if let Some(text) = &find.text {
             self.find_words(text, find.count, passing.as_deref(), &mut lists)?;
         }
@@ -120,8 +137,8 @@ impl Snapshot {
         let best = found.first().map_or(0.0, |(score, _)| *score);
         lists.coverage = plan.coverage(best);
         for (score, address) in found {
-            let reader = self.searcher.segment_reader(address.segment_ord);
-            let key = reader.fast_fields().u64("key")?.first(address.doc_id);
+            let columns = self.columns.get(address.segment_ord as usize);
+            let key = columns.and_then(|columns| columns.keys.first(address.doc_id));
             lists.keyword.extend(key.map(|key| self.hit(key, score)));
         }
         Ok(())
@@ -150,9 +167,8 @@ impl Snapshot {
 
     fn language(&self, key: u64) -> Option<Language> {
         let address = self.places.get(key)?;
-        let reader = self.searcher.segment_reader(address.segment_ord);
-        let column = reader.fast_fields().u64("language").ok()?;
-        column.first(address.doc_id).map(Language::from_number)
+        let columns = self.columns.get(address.segment_ord as usize)?;
+        columns.languages.first(address.doc_id).map(Language::from_number)
     }
 
     /// The passages behind these keys; one that is gone is left out.
