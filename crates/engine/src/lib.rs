@@ -5,6 +5,7 @@ mod error;
 mod indexing;
 mod ingest;
 mod jobs;
+pub mod keys;
 mod knowledge;
 mod reading;
 pub mod search;

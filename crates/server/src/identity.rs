@@ -5,18 +5,17 @@ use std::sync::Arc;
 
 use agent::identity::{Principal, Scope, Timestamp};
 use agent::ports::{Clock, Keys};
+use engine::keys::{self, Secret};
 use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, Uri};
 
 use crate::guard::scope_name;
 use crate::identity::jwt::Jwt;
-use crate::identity::keys::Secret;
 use crate::problem::Problem;
 
 pub mod jwks;
 pub mod jwt;
-pub mod keys;
 
 /// Names under which credentials are put into addresses, where logs and histories keep them.
 const QUERY_CREDENTIALS: [&str; 3] = ["access_token", "api_key", "key"];

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use agent::identity::{ApiKey, AuditEntry, Scope, Timestamp};
 use agent::ports::{Clock, Keys};
 use anyhow::{Context, Result};
+use engine::keys::{NewKey, mint};
 use serde_json::json;
-use server::identity::keys::{NewKey, mint};
 
 use crate::args::Key;
 use crate::config::Config;

@@ -2,12 +2,12 @@
 
 use agent::identity::{AuditEntry, Principal, Scope, Timestamp};
 use axum::extract::State;
+use engine::keys::{NewKey, mint};
 use http::StatusCode;
 
 use super::wire::{AuditsBody, KeysBody, MintedBody, NewKeyBody};
 use super::{ADMIN, Api, OK};
 use crate::guard::Caller;
-use crate::identity::keys::{NewKey, mint};
 use crate::input::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::Route;
