@@ -7,6 +7,7 @@ use std::time::Duration;
 use agent::ports::{Embedder, Failpoints, Pages};
 use agent::retrieval::Shares;
 use anyhow::{Context, Result, bail};
+use engine::keys::Keyring;
 use engine::tasks::Tasks;
 use engine::worker::{Pool, PoolSettings};
 use engine::{Knowledge, Parts, Rules};
@@ -92,6 +93,12 @@ pub(crate) fn open_store_of(config: &Config) -> Result<Store> {
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("the data folder {} cannot be made", folder.display()))?;
     open_store(&folder, config, &system::failpoints(None))
+}
+
+/// The keys in a store.
+pub(crate) fn keyring(store: &Store) -> Keyring {
+    let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+    Keyring { keys: Arc::new(store.clone()), clock, entropy }
 }
 
 /// A process that was killed may hold the file for a moment longer.

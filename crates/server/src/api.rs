@@ -6,10 +6,8 @@ mod jobs;
 mod search;
 mod wire;
 
-use std::sync::Arc;
-
 use agent::identity::Scope;
-use agent::ports::{Clock, Entropy, Keys};
+use engine::keys::Keyring;
 use engine::{EngineError, Knowledge};
 use http::StatusCode;
 
@@ -20,9 +18,7 @@ use crate::routes::{Access, Route};
 #[derive(Clone)]
 pub struct Api {
     pub knowledge: Knowledge,
-    pub keys: Arc<dyn Keys>,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
+    pub keys: Keyring,
 }
 
 const READ: Access = Access::Needs(Scope::Read);

@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 use super::demo_files::DEMO_FILES;
 use crate::config::{self, Config};
 use crate::output::Output;
-use crate::system::{SystemClock, SystemEntropy};
-use crate::wiring::Installation;
+use crate::system::SystemClock;
+use crate::wiring::{self, Installation};
 
 /// Serves until it is asked to stop.
 pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
@@ -134,9 +134,7 @@ async fn server(
         Table::new(api::routes(upload_bytes_max), Access::Needs(agent::identity::Scope::Admin))?;
     let api = Api {
         knowledge: installation.knowledge.clone(),
-        keys: Arc::new(installation.store.clone()),
-        clock: Arc::new(SystemClock),
-        entropy: Arc::new(SystemEntropy),
+        keys: wiring::keyring(&installation.store),
     };
     Ok(Server::new(settings, parts, table, api)?)
 }
