@@ -2,9 +2,10 @@
 
 mod admin;
 mod documents;
-mod jobs;
+pub mod jobs;
+mod owner;
 mod search;
-mod wire;
+pub mod wire;
 
 use agent::identity::Scope;
 use engine::keys::Keyring;
@@ -24,6 +25,7 @@ pub struct Api {
 const READ: Access = Access::Needs(Scope::Read);
 const WRITE: Access = Access::Needs(Scope::Write);
 const ADMIN: Access = Access::Needs(Scope::Admin);
+const OWNER: Access = Access::Owner;
 
 /// All routes of the API. `upload_bytes_max` bounds the body of an upload.
 #[must_use]
@@ -32,6 +34,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     routes.extend(search::routes());
     routes.extend(jobs::routes());
     routes.extend(admin::routes());
+    routes.extend(owner::routes());
     routes
 }
 

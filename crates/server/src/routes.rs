@@ -25,6 +25,8 @@ pub enum Access {
     Public,
     /// A caller who holds the scope.
     Needs(Scope),
+    /// The owner of the data folder, known by the token in it: for what concerns every tenant.
+    Owner,
 }
 
 /// Gives the schema of a type, once it is asked for.

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent::identity::Principal;
 use anyhow::{Context, Result};
-use engine::Knowledge;
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc;
 
-use super::ingest::{Found, Manner, Report, find_files, load_files, settle, source_name, tell};
+use super::ingest::{Found, Manner, Report, find_files, load_files, source_name, tell};
+use crate::backend::Backend;
 use crate::output::Output;
+use crate::wiring::Installation;
 
 /// Changes that may wait; beyond that everything is looked at anew.
 const WAITING_MAX: usize = 1024;
@@ -21,7 +21,7 @@ const QUIET: Duration = Duration::from_millis(300);
 
 /// Loads changed files and deletes the documents of deleted ones, until Ctrl-C.
 pub(crate) async fn watch(
-    knowledge: &Knowledge,
+    backend: &Backend<Installation>,
     manner: &Manner,
     paths: &[&str],
     output: &Output,
@@ -48,12 +48,12 @@ pub(crate) async fn watch(
         while let Ok(Some(path)) = tokio::time::timeout(QUIET, changes.recv()).await {
             touched.insert(path);
         }
-        load_touched(knowledge, manner, paths, &touched, output).await?;
+        load_touched(backend, manner, paths, &touched, output).await?;
     }
 }
 
 async fn load_touched(
-    knowledge: &Knowledge,
+    backend: &Backend<Installation>,
     manner: &Manner,
     paths: &[&str],
     touched: &BTreeSet<PathBuf>,
@@ -63,7 +63,7 @@ async fn load_touched(
     let is_touched = |file: &Found| touched.iter().any(|path| file.path.starts_with(path));
     let changed = there.iter().filter(|file| is_touched(file)).cloned().collect();
     let mut report = Report::default();
-    load_files(knowledge, manner, changed, output, &mut report).await;
+    load_files(backend, manner, changed, output, &mut report).await;
     let gone = touched.iter().filter(|path| !path.exists());
     let mut ids = Vec::new();
     for path in gone {
@@ -75,9 +75,9 @@ async fn load_touched(
         }
     }
     if !ids.is_empty() {
-        report.deleted = knowledge.delete(&Principal::local_owner(), ids).await?.len() as u64;
+        report.deleted = backend.delete(ids).await?.len() as u64;
     }
-    settle(knowledge, output).await?;
+    output.while_indexing(backend.settle()).await?;
     if report.loaded + report.deleted > 0 || !report.failed.is_empty() {
         tell(&report, output)?;
     }

@@ -16,5 +16,6 @@ mod cli;
 mod crash;
 mod disk;
 mod embedder;
+mod running;
 mod tenants;
 mod world;
