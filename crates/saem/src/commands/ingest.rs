@@ -1,8 +1,7 @@
 //! `saem ingest`: loads files, folders, addresses and standard input, and says what became of each.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agent::names::CollectionName;
@@ -13,6 +12,8 @@ use futures_util::StreamExt;
 use serde::Serialize;
 use server::api::wire::DocumentBody;
 
+use super::files::{Found, Roots};
+use super::watch::Watch;
 use crate::args;
 use crate::backend::{Backend, Loaded};
 use crate::config::Config;
@@ -41,13 +42,6 @@ pub(crate) struct Failure {
     pub(crate) reason: String,
 }
 
-/// A file and the name that its document gets.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Found {
-    pub(crate) source: String,
-    pub(crate) path: PathBuf,
-}
-
 /// How documents of one run are loaded.
 #[derive(Debug, Clone)]
 pub(crate) struct Manner {
@@ -73,7 +67,9 @@ pub(crate) async fn run(config: Config, args: &args::Ingest, output: &Output) ->
     let (addresses, paths): (Vec<&str>, Vec<&str>) =
         args.paths.iter().map(String::as_str).partition(|path| is_address(path));
     let (inputs, paths): (Vec<&str>, Vec<&str>) = paths.into_iter().partition(|path| *path == "-");
-    let files = find_files(&paths)?;
+    let roots = Roots::of(&paths)?;
+    let watch = args.watch.then(|| Watch::start(roots.clone())).transpose()?;
+    let files = roots.files()?;
     let opened = Backend::open(&config).await?;
     let backend = &opened;
     let mut report = Report::default();
@@ -87,14 +83,14 @@ pub(crate) async fn run(config: Config, args: &args::Ingest, output: &Output) ->
     for address in addresses {
         fetch(backend, &manner, address, &mut report).await;
     }
-    load_files(backend, &manner, files, output, &mut report).await;
+    load_files(backend, &manner, files.clone(), output, &mut report).await;
     if args.prune {
-        prune(backend, &manner.collection, &paths, &mut report).await?;
+        prune(backend, &manner.collection, &roots, &files, &mut report).await?;
     }
     output.while_indexing(backend.settle()).await?;
     tell(&report, output)?;
-    if args.watch {
-        super::watch::watch(backend, &manner, &paths, output).await?;
+    if let Some(watch) = watch {
+        watch.run(backend, &manner, files, output).await?;
     }
     opened.close().await;
     Ok(if report.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
@@ -117,54 +113,6 @@ impl Manner {
 
 fn is_address(path: &str) -> bool {
     path.contains("://")
-}
-
-/// All files below the paths, with the names their documents get: the path below the given one's parent.
-pub(crate) fn find_files(paths: &[&str]) -> Result<Vec<Found>> {
-    let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for given in paths {
-        let given = Path::new(given);
-        let root = given
-            .canonicalize()
-            .with_context(|| format!("{} cannot be read: is the path right?", given.display()))?;
-        let base = root.parent().unwrap_or(&root).to_owned();
-        for path in files_below(&root)? {
-            let source = source_name(&base, &path);
-            if let Some(other) = found.insert(source.clone(), path.clone())
-                && other != path
-            {
-                bail!(
-                    "{} and {} would both be the document {source}: load them into two collections",
-                    other.display(),
-                    path.display(),
-                );
-            }
-        }
-    }
-    Ok(found.into_iter().map(|(source, path)| Found { source, path }).collect())
-}
-
-/// A file itself, or what a folder holds but for hidden files and what .gitignore and .saemignore leave out.
-fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let walk = ignore::WalkBuilder::new(root)
-        .add_custom_ignore_filename(".saemignore")
-        .require_git(false)
-        .follow_links(false)
-        .build();
-    for entry in walk {
-        let entry = entry.context("a folder cannot be read")?;
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
-            files.push(entry.into_path());
-        }
-    }
-    Ok(files)
-}
-
-pub(crate) fn source_name(base: &Path, path: &Path) -> String {
-    let below = path.strip_prefix(base).unwrap_or(path);
-    let names = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
-    names.collect::<Vec<_>>().join("/")
 }
 
 /// Loads files, many at once, with a bar that shows how far it is.
@@ -248,19 +196,15 @@ async fn fetch(
 async fn prune(
     backend: &Backend<Installation>,
     collection: &CollectionName,
-    paths: &[&str],
+    roots: &Roots,
+    files: &[Found],
     report: &mut Report,
 ) -> Result<()> {
-    let there: Vec<String> = find_files(paths)?.into_iter().map(|file| file.source).collect();
-    let folders: Vec<String> = paths
-        .iter()
-        .filter_map(|path| Path::new(path).canonicalize().ok())
-        .filter(|path| path.is_dir())
-        .filter_map(|path| Some(format!("{}/", path.file_name()?.to_string_lossy())))
-        .collect();
+    let there: BTreeSet<&str> = files.iter().map(|file| file.source.as_str()).collect();
+    let folders = roots.folder_names();
     let is_gone = |document: &DocumentBody| {
         folders.iter().any(|folder| document.source.starts_with(folder.as_str()))
-            && there.binary_search(&document.source).is_err()
+            && !there.contains(document.source.as_str())
     };
     let mut gone = Vec::new();
     let keep_gone = |document: DocumentBody| {

@@ -27,7 +27,7 @@ use super::demo_files::DEMO_FILES;
 use crate::config::{self, Config};
 use crate::output::Output;
 use crate::presence::Announced;
-use crate::system::{SystemClock, SystemEntropy};
+use crate::system::{self, SystemClock, SystemEntropy};
 use crate::wiring::{self, Installation};
 
 /// Serves until it is asked to stop.
@@ -288,32 +288,17 @@ fn watch_signals(installation: &Installation, stop: CancellationToken) {
     installation.tasks().spawn(async move {
         tokio::select! {
             () = done.cancelled() => return,
-            () = signal() => stop.cancel(),
+            () = system::asked_to_stop() => stop.cancel(),
         }
         tracing::info!("stopping; a second signal ends at once");
         tokio::select! {
             () = done.cancelled() => {}
-            () = signal() => {
+            () = system::asked_to_stop() => {
                 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
                 std::process::exit(130);
             }
         }
     });
-}
-
-async fn signal() {
-    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-    match terminate {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _heard = tokio::signal::ctrl_c().await;
-        }
-    }
 }
 
 /// A store that broke cannot be trusted any more: the process ends, and the next one opens what is on disk.

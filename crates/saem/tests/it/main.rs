@@ -18,4 +18,5 @@ mod disk;
 mod embedder;
 mod running;
 mod tenants;
+mod watch;
 mod world;
