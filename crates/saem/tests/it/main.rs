@@ -16,6 +16,7 @@ mod cli;
 mod crash;
 mod disk;
 mod embedder;
+mod golden;
 mod running;
 mod tenants;
 mod watch;
