@@ -15,7 +15,7 @@ pub mod worker;
 pub use cleanup::CleanupReport;
 pub use error::EngineError;
 pub use extract::Mapping;
-pub use ingest::{Ingested, NewDocument, Outcome};
+pub use ingest::{Ingested, NewDocument, Outcome, too_large};
 pub use jobs::{Order, Upload};
 pub use knowledge::{Knowledge, Parts, Rules};
 pub use reading::{RECIPE, document_id};

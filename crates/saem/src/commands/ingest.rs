@@ -144,12 +144,8 @@ async fn load_file(
 ) -> Result<Loaded> {
     let unreadable = |error: std::io::Error| anyhow!("the file cannot be read: {error}");
     let metadata = tokio::fs::metadata(&file.path).await.map_err(unreadable)?;
-    let most = manner.bytes_max as u64;
-    if metadata.len() > most {
-        let (bytes, most) = (metadata.len(), most >> 20);
-        bail!(
-            "it has {bytes} bytes and {most} MiB are allowed: split it, or raise ingest.document_mebibytes_max"
-        );
+    if let Some(reason) = engine::too_large(metadata.len(), manner.bytes_max) {
+        bail!(reason);
     }
     let updated_at = metadata.modified().ok().and_then(iso_date);
     let bytes = tokio::fs::read(&file.path).await.map_err(unreadable)?;
