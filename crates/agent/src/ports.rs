@@ -166,6 +166,12 @@ pub struct Job {
     /// What is to be done: the engine's own words, as JSON.
     pub order: serde_json::Value,
     pub documents_done: u32,
+    /// How many of those were known already, byte for byte.
+    #[serde(default)]
+    pub documents_unchanged: u32,
+    /// Chunks of the documents that are new or changed.
+    #[serde(default)]
+    pub chunks: u32,
     pub failures: Vec<JobFailure>,
     pub tries: u32,
 }

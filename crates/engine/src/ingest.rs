@@ -3,7 +3,7 @@
 use agent::identity::Principal;
 use agent::knowledge::{Document, DocumentChunks, Status};
 use agent::names::{CollectionName, DocumentId};
-use agent::ports::{Kept, Put};
+use agent::ports::{Kept, PortError, Put};
 use agent::text::clip;
 use extract::{Extracted, Mapping};
 
@@ -11,6 +11,9 @@ use crate::error::EngineError;
 use crate::knowledge::Knowledge;
 use crate::reading::{self, Piece, Want, sha256_hex};
 use crate::worker::{ReadError, ReadOrder};
+
+#[cfg(test)]
+mod tests;
 
 /// Longest source name, in bytes.
 const SOURCE_BYTES_MAX: usize = 2048;
@@ -93,11 +96,8 @@ impl Knowledge {
         new: &NewDocument,
     ) -> Result<Result<Vec<u8>, String>, EngineError> {
         let most = self.rules.document_bytes_max;
-        if new.bytes.len() > most {
-            let (bytes, most) = (new.bytes.len(), most >> 20);
-            return Ok(Err(format!(
-                "it has {bytes} bytes and {most} MiB are allowed: split it, or raise ingest.document_mebibytes_max"
-            )));
+        if let Some(reason) = too_large(new.bytes.len() as u64, most) {
+            return Ok(Err(reason));
         }
         let order = ReadOrder {
             file_name: Some(clip(&new.source, SOURCE_BYTES_MAX).to_owned()),
@@ -175,8 +175,8 @@ impl Knowledge {
         };
         let ((document, cut, pieces), content) = match described {
             Ok(Ok(described)) => described,
-            Ok(Err(error)) => return Err(EngineError::Refused(error.to_string())),
-            Err(error) => return Err(EngineError::Refused(error.to_string())),
+            Ok(Err(error)) => return Err(broken(error)),
+            Err(error) => return Err(broken(error)),
         };
         let (id, chunks) = (document.id.clone(), document.chunks);
         let warnings = document.warnings.clone();
@@ -202,14 +202,31 @@ impl Knowledge {
         let reason = clip(&reason, 2000).to_owned();
         document.status = Status::Failed { reason: reason.clone() };
         if document.doc_type.is_empty() {
-            "guide".clone_into(&mut document.doc_type);
+            reading::GUIDE.clone_into(&mut document.doc_type);
         }
         let id = document.id.clone();
         let audit = self.audit(principal, "document.fail", &document.source);
         let kept = Kept { document, content: None, accepted, audit };
-        self.parts.documents.put(&principal.tenant, kept).await?;
-        Ok(Ingested { document: id, outcome: Outcome::Failed { reason } })
+        let outcome = match self.parts.documents.put(&principal.tenant, kept).await? {
+            Put::Kept { .. } => Outcome::Failed { reason },
+            Put::Superseded => Outcome::Superseded,
+        };
+        Ok(Ingested { document: id, outcome })
     }
+}
+
+/// Why a document of so many bytes is not taken, if it is not.
+#[must_use]
+pub fn too_large(bytes: u64, bytes_max: usize) -> Option<String> {
+    (bytes > bytes_max as u64).then(|| {
+        let most = bytes_max >> 20;
+        format!("it has {bytes} bytes and {most} MiB are allowed: split it, or raise ingest.document_mebibytes_max")
+    })
+}
+
+/// Our own child wrote the reading: nobody else can have spoilt it.
+fn broken(source: impl std::error::Error + Send + Sync + 'static) -> EngineError {
+    PortError::Broken { what: "the reading of a document", source: Box::new(source) }.into()
 }
 
 fn check_source(source: &str) -> Result<(), EngineError> {

@@ -33,6 +33,9 @@ pub struct Order {
     pub mapping: Option<Mapping>,
     /// The bytes are to be fetched from `source`.
     pub is_address: bool,
+    /// When the source was changed last, in ISO form, if the document does not say.
+    #[serde(default)]
+    pub updated_at: Option<String>,
 }
 
 /// An order with the bytes it is about.
@@ -42,6 +45,13 @@ pub struct Upload {
     pub bytes: Vec<u8>,
     /// The same key gives the same job, however often it is sent.
     pub idempotency: Option<String>,
+}
+
+/// What a job did in the end.
+enum Taken {
+    Kept { chunks: u32 },
+    Unchanged,
+    Failed { reason: String },
 }
 
 impl Knowledge {
@@ -64,6 +74,8 @@ impl Knowledge {
             state: JobState::Waiting,
             order,
             documents_done: 0,
+            documents_unchanged: 0,
+            chunks: 0,
             failures: Vec::new(),
             tries: 0,
         };
@@ -116,35 +128,41 @@ impl Knowledge {
 
     async fn do_job(&self, tenant: &TenantId, mut job: Job) -> Result<(), EngineError> {
         let mut wait = RETRY_WAIT_MIN;
-        let failure = loop {
+        let taken = loop {
             job.tries += 1;
             match self.try_job(tenant, &job).await {
-                Ok(failure) => break failure,
+                Ok(taken) => break taken,
                 Err(error) if job.tries < TRIES_MAX && is_passing(&error) => {
                     tracing::warn!(%tenant, job = job.id, %error, "a job is tried again");
                     tokio::time::sleep(wait).await;
                     wait *= RETRY_WAIT_GROWTH;
                 }
-                Err(error) => break Some(error.to_string()),
+                Err(error) => break Taken::Failed { reason: error.to_string() },
             }
         };
-        job.documents_done = u32::from(failure.is_none());
-        job.state = if failure.is_none() { JobState::Done } else { JobState::Failed };
-        if let Some(reason) = failure {
-            job.failures.push(JobFailure { source: source_of(&job), reason });
+        job.state = JobState::Done;
+        job.documents_done = 1;
+        match taken {
+            Taken::Kept { chunks } => job.chunks = chunks,
+            Taken::Unchanged => job.documents_unchanged = 1,
+            Taken::Failed { reason } => {
+                job.state = JobState::Failed;
+                job.documents_done = 0;
+                job.failures.push(JobFailure { source: source_of(&job), reason });
+            }
         }
         job.finished_at = Some(self.parts.clock.now());
         Ok(self.parts.jobs.update(tenant, job).await?)
     }
 
-    async fn try_job(&self, tenant: &TenantId, job: &Job) -> Result<Option<String>, EngineError> {
+    async fn try_job(&self, tenant: &TenantId, job: &Job) -> Result<Taken, EngineError> {
         // Kept before the work, so that a document which takes the whole process down is not tried forever.
         self.parts.jobs.update(tenant, job.clone()).await?;
         self.take_in(tenant, job).await
     }
 
-    /// Reads, keeps and indexes; gives the reason if the document cannot be read.
-    async fn take_in(&self, tenant: &TenantId, job: &Job) -> Result<Option<String>, EngineError> {
+    /// Reads, keeps and indexes.
+    async fn take_in(&self, tenant: &TenantId, job: &Job) -> Result<Taken, EngineError> {
         let order: Order = serde_json::from_value(job.order.clone())
             .map_err(|error| EngineError::Refused(error.to_string()))?;
         let principal = Principal {
@@ -155,8 +173,7 @@ impl Knowledge {
         let (bytes, media_type) = if order.is_address {
             match self.parts.pages.fetch(&order.source).await {
                 Ok(fetched) => (fetched.bytes, fetched.media_type.or(order.media_type)),
-                Err(PortError::Refused(why)) => return Ok(Some(why)),
-                Err(error) => return Ok(Some(error.to_string())),
+                Err(error) => return Ok(Taken::Failed { reason: error.to_string() }),
             }
         } else {
             let upload = self.parts.jobs.upload(tenant, &job.id).await?;
@@ -169,17 +186,21 @@ impl Knowledge {
             media_type,
             doc_type: order.doc_type,
             mapping: order.mapping,
-            updated_at: None,
+            updated_at: order.updated_at,
             accepted: Some(job.accepted),
         };
         match self.ingest(&principal, new).await?.outcome {
-            Outcome::Superseded => Ok(None),
+            Outcome::Superseded => Ok(Taken::Unchanged),
             // Known already does not mean found already: the process may have died in between.
-            Outcome::Unchanged { sequence } | Outcome::Kept { sequence, .. } => {
+            Outcome::Unchanged { sequence } => {
                 self.indexed(tenant, Some(sequence)).await?;
-                Ok(None)
+                Ok(Taken::Unchanged)
             }
-            Outcome::Failed { reason } => Ok(Some(reason)),
+            Outcome::Kept { sequence, chunks, .. } => {
+                self.indexed(tenant, Some(sequence)).await?;
+                Ok(Taken::Kept { chunks })
+            }
+            Outcome::Failed { reason } => Ok(Taken::Failed { reason }),
         }
     }
 

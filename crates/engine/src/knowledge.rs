@@ -86,12 +86,6 @@ impl Knowledge {
         }
     }
 
-    /// Largest document that is taken, in bytes.
-    #[must_use]
-    pub fn document_bytes_max(&self) -> usize {
-        self.rules.document_bytes_max
-    }
-
     /// Takes up what an earlier process has left: documents that are not indexed yet and waiting jobs.
     pub async fn resume(&self) -> Result<(), EngineError> {
         for tenant in self.parts.documents.tenants().await? {

@@ -22,7 +22,7 @@ const OWN_TAGS_MAX: usize = 64;
 const TAG_VALUES_MAX: usize = 64;
 
 /// The type of a document that nothing else gives one.
-const GUIDE: &str = "guide";
+pub(crate) const GUIDE: &str = "guide";
 
 /// A piece of text for the embedder, and the chunk it belongs to.
 pub(crate) struct Piece {

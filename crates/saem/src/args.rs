@@ -23,6 +23,9 @@ pub(crate) struct Common {
     /// Listen here instead of 127.0.0.1:7777
     #[arg(long, global = true, value_name = "ADDR:PORT")]
     pub(crate) listen: Option<String>,
+    /// Ask the server at this address instead of using a folder; SAEM_API_KEY holds the key
+    #[arg(long, global = true, value_name = "URL", conflicts_with_all = ["data", "listen"])]
+    pub(crate) server: Option<String>,
     /// Read settings from this file
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -147,9 +150,9 @@ pub(crate) enum Key {
         /// What the key is for
         #[arg(long, default_value = "")]
         label: String,
-        /// The tenant that the key belongs to
-        #[arg(long, default_value = "local")]
-        tenant: String,
+        /// The tenant that the key belongs to; local, if left out
+        #[arg(long)]
+        tenant: Option<String>,
         /// What the key may do: read, write, admin
         #[arg(long, value_delimiter = ',', default_value = "read")]
         scopes: Vec<String>,

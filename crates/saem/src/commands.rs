@@ -5,6 +5,7 @@ pub(crate) mod demo_files;
 pub(crate) mod doctor;
 pub(crate) mod documents;
 pub(crate) mod eval;
+pub(crate) mod files;
 pub(crate) mod ingest;
 pub(crate) mod key;
 pub(crate) mod search;

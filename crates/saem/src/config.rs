@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use toml::{Table, Value};
+use url::Url;
 
 /// The file that users read is the one that holds.
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
@@ -23,6 +24,16 @@ pub(crate) struct Config {
     pub(crate) embedder: Embedder,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,
+    /// The server that does the work instead of this process; only a flag names one.
+    #[serde(skip)]
+    pub(crate) remote: Option<RemoteServer>,
+}
+
+/// A server somewhere, and the key that it is called with.
+#[derive(Debug, Clone)]
+pub(crate) struct RemoteServer {
+    pub(crate) address: Url,
+    pub(crate) key: Option<Secret>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -143,6 +154,7 @@ pub(crate) struct Overrides {
     pub(crate) file: Option<PathBuf>,
     pub(crate) data: Option<PathBuf>,
     pub(crate) listen: Option<String>,
+    pub(crate) server: Option<String>,
 }
 
 /// Reads the configuration of this process.
@@ -160,7 +172,26 @@ pub(crate) fn load(overrides: &Overrides) -> Result<Config> {
         }
         None => None,
     };
-    merge(file.as_ref().map(|(path, text)| (*path, text.as_str())), environment, overrides)
+    let mut config =
+        merge(file.as_ref().map(|(path, text)| (*path, text.as_str())), environment, overrides)?;
+    let key = || variable(KEY_VARIABLE).map(Secret);
+    config.remote = overrides.server.as_deref().map(|text| remote(text, key())).transpose()?;
+    Ok(config)
+}
+
+fn remote(text: &str, key: Option<Secret>) -> Result<RemoteServer> {
+    let is_plain = |address: &Url| {
+        matches!(address.scheme(), "http" | "https")
+            && address.username().is_empty()
+            && address.password().is_none()
+            && address.query().is_none()
+            && address.fragment().is_none()
+    };
+    // The text is not repeated: it may hold what should not be seen.
+    let address = text.parse().ok().filter(is_plain).with_context(|| {
+        format!("--server takes an address such as https://saem.example.com; the key goes into {KEY_VARIABLE}")
+    })?;
+    Ok(RemoteServer { address, key })
 }
 
 /// Reads one variable of the environment that is no setting.
@@ -232,7 +263,10 @@ fn set_from_environment(settings: &mut Table, name: &str, text: &str) -> Result<
 }
 
 /// Variables that mean something else.
-const NOT_SETTINGS: &[&str] = &["SAEM_DATA", "SAEM_FAILPOINT"];
+const NOT_SETTINGS: &[&str] = &["SAEM_DATA", "SAEM_FAILPOINT", KEY_VARIABLE];
+
+/// Holds the key for the server of `--server`: a flag would stand in every list of processes.
+const KEY_VARIABLE: &str = "SAEM_API_KEY";
 
 /// A text from the environment as a value of the same kind as the default.
 fn read_like(default: &Value, text: &str) -> Result<Value> {
@@ -340,6 +374,25 @@ mod tests {
             // Two settings may share a comment when they stand together.
             assert!(!is_setting || explained, "{line}");
             explained = line.starts_with('#') || (is_setting && explained);
+        }
+    }
+
+    #[test]
+    fn a_server_is_an_address_without_credentials() {
+        for text in ["http://127.0.0.1:7777", "https://saem.example.com/below"] {
+            assert_eq!(remote(text, None).unwrap().address, text.parse().unwrap());
+        }
+        for text in [
+            "",
+            "localhost:7777",
+            "saem.example.com",
+            "ftp://a",
+            "http://user:hush@a",
+            "http://a?api_key=hush",
+        ] {
+            let error = format!("{:#}", remote(text, None).unwrap_err());
+            assert!(error.contains("--server"), "{error}");
+            assert!(!error.contains("hush"), "{error}");
         }
     }
 

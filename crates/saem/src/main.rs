@@ -1,16 +1,18 @@
 //! The `saem` binary: configuration, wiring and commands.
 
 mod args;
+mod backend;
 mod commands;
 mod config;
 mod output;
+mod presence;
 mod system;
 mod wiring;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
@@ -47,7 +49,15 @@ fn start(cli: Cli) -> Result<ExitCode> {
         file: cli.common.config.clone(),
         data: cli.common.data.clone(),
         listen: cli.common.listen.clone(),
+        server: cli.common.server.clone(),
     };
+    let works_here = matches!(
+        cli.command,
+        Command::Demo | Command::Serve | Command::Eval(_) | Command::Doctor | Command::Worker
+    );
+    if works_here && overrides.server.is_some() {
+        bail!("this command works on this machine: leave --server out");
+    }
     let config = config::load(&overrides)?;
     start_log(&config, cli.common.verbose, &cli.command);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

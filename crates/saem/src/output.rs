@@ -1,10 +1,14 @@
 //! What commands print: lines for people, or JSON for programs.
 
 use std::io::{IsTerminal, Write};
+use std::time::Duration;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+
+/// How often a bar without steps shows that it is alive.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Standard output, in the form that was asked for.
 pub(crate) struct Output {
@@ -39,6 +43,15 @@ impl Output {
             bar.set_style(style);
         }
         bar
+    }
+
+    /// Says that documents are being indexed, on a terminal, until `work` is done.
+    pub(crate) async fn while_indexing<T>(&self, work: impl Future<Output = T>) -> T {
+        let bar = self.progress(0, "").with_message("indexing");
+        bar.enable_steady_tick(TICK);
+        let done = work.await;
+        bar.finish_and_clear();
+        done
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the machine gives: the time, chance, and for tests a place to be interrupted at.
+//! What the machine gives: the time, chance, signals, and for tests a place to be interrupted at.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,6 +27,22 @@ impl Entropy for SystemEntropy {
             what: "the system's source of random numbers".to_owned(),
             why: error.to_string(),
         })
+    }
+}
+
+/// Waits for Ctrl-C or the request to end in good order.
+pub(crate) async fn asked_to_stop() {
+    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+    match terminate {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _heard = tokio::signal::ctrl_c().await;
+        }
     }
 }
 

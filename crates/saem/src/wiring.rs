@@ -1,5 +1,6 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use agent::ports::{Embedder, Failpoints, Pages};
 use agent::retrieval::Shares;
 use anyhow::{Context, Result, bail};
+use engine::keys::Keyring;
 use engine::tasks::Tasks;
 use engine::worker::{Pool, PoolSettings};
 use engine::{Knowledge, Parts, Rules};
@@ -17,9 +19,10 @@ use models::NoEmbedder;
 use models::remote_embedder::{RemoteEmbedder, RemoteSettings, SecretKey};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::pages::WebPages;
-use store::Store;
+use store::{OpenError, Store};
 
 use crate::config::{self, Config, EmbedderKind};
+use crate::presence::{self, Running};
 use crate::system::{self, SystemClock, SystemEntropy};
 
 /// Waited for background work to end before the process goes.
@@ -40,13 +43,18 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Opens the data folder, or makes it; nothing runs yet but what the caller asks for.
+    /// Opens the data folder, or makes it, for this process alone.
     pub(crate) async fn open(config: &Config) -> Result<Self> {
+        match claim_unless(config, |_| None::<Infallible>).await? {
+            Ok(store) => Self::on(config, store).await,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Puts the parts together around an open store; nothing runs yet but what the caller asks for.
+    pub(crate) async fn on(config: &Config, store: Store) -> Result<Self> {
         let folder = config.data_folder()?;
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("the data folder {} cannot be made", folder.display()))?;
-        let failpoints = system::failpoints(config::variable("SAEM_FAILPOINT").as_deref());
-        let store = open_store_patiently(&folder, config, &failpoints).await?;
+        let failpoints = failpoints();
         let index = LocalIndex::new(index::Settings { folder: folder.join("index"), failpoints });
         let built_in: Arc<dyn Embedder> =
             Arc::new(BuiltInEmbedder::new().context("the built-in embedder")?);
@@ -87,38 +95,65 @@ impl Installation {
     }
 }
 
-/// Opens only the store, for commands that need nothing else.
-pub(crate) fn open_store_of(config: &Config) -> Result<Store> {
+/// The keys in a store.
+pub(crate) fn keyring(store: &Store) -> Keyring {
+    let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+    Keyring { keys: Arc::new(store.clone()), clock, entropy }
+}
+
+/// Who has the data folder.
+pub(crate) enum Claim {
+    /// This process, which holds it as long as it holds the store.
+    Ours(Store),
+    /// A server that can be asked.
+    Served(Running),
+}
+
+/// Takes the data folder, unless a server has it that can be asked.
+pub(crate) async fn claim(config: &Config) -> Result<Claim> {
+    let claimed = claim_unless(config, presence::find).await?;
+    Ok(claimed.map_or_else(Claim::Served, Claim::Ours))
+}
+
+/// Takes the data folder, and waits a moment if somebody has it: a process that was killed may hold it for a moment
+/// longer. Somebody whom `find` finds is not waited for.
+async fn claim_unless<T>(
+    config: &Config,
+    find: impl Fn(&Path) -> Option<T>,
+) -> Result<Result<Store, T>> {
     let folder = config.data_folder()?;
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("the data folder {} cannot be made", folder.display()))?;
-    open_store(&folder, config, &system::failpoints(None))
-}
-
-/// A process that was killed may hold the file for a moment longer.
-async fn open_store_patiently(
-    folder: &Path,
-    config: &Config,
-    failpoints: &Arc<dyn Failpoints>,
-) -> Result<Store> {
-    for _ in 0..OPEN_WAITS_MAX {
-        match open_store(folder, config, failpoints) {
-            Err(error) if matches!(error.downcast_ref(), Some(store::OpenError::InUse { .. })) => {
-                tokio::time::sleep(OPEN_WAIT).await;
+    let mut waits = 0;
+    loop {
+        match open_store(&folder, config) {
+            Ok(store) => return Ok(Ok(store)),
+            Err(error @ OpenError::InUse { .. }) => {
+                if let Some(found) = find(&folder) {
+                    return Ok(Err(found));
+                }
+                if waits == OPEN_WAITS_MAX {
+                    return Err(error.into());
+                }
             }
-            outcome => return outcome,
+            Err(error) => return Err(error.into()),
         }
+        waits += 1;
+        tokio::time::sleep(OPEN_WAIT).await;
     }
-    open_store(folder, config, failpoints)
 }
 
-fn open_store(folder: &Path, config: &Config, failpoints: &Arc<dyn Failpoints>) -> Result<Store> {
+fn open_store(folder: &Path, config: &Config) -> Result<Store, OpenError> {
     let options = store::Options {
         disk_reserve_bytes: config.data.reserve_mebibytes << 20,
-        failpoints: Arc::clone(failpoints),
+        failpoints: failpoints(),
         ..store::Options::default()
     };
-    Ok(Store::open(&folder.join("saem.redb"), options)?)
+    Store::open(&folder.join("saem.redb"), options)
+}
+
+fn failpoints() -> Arc<dyn Failpoints> {
+    system::failpoints(config::variable("SAEM_FAILPOINT").as_deref())
 }
 
 async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<dyn Embedder>> {

@@ -2,14 +2,13 @@
 
 mod admin;
 mod documents;
-mod jobs;
+pub mod jobs;
+mod owner;
 mod search;
-mod wire;
-
-use std::sync::Arc;
+pub mod wire;
 
 use agent::identity::Scope;
-use agent::ports::{Clock, Entropy, Keys};
+use engine::keys::Keyring;
 use engine::{EngineError, Knowledge};
 use http::StatusCode;
 
@@ -20,14 +19,13 @@ use crate::routes::{Access, Route};
 #[derive(Clone)]
 pub struct Api {
     pub knowledge: Knowledge,
-    pub keys: Arc<dyn Keys>,
-    pub clock: Arc<dyn Clock>,
-    pub entropy: Arc<dyn Entropy>,
+    pub keys: Keyring,
 }
 
 const READ: Access = Access::Needs(Scope::Read);
 const WRITE: Access = Access::Needs(Scope::Write);
 const ADMIN: Access = Access::Needs(Scope::Admin);
+const OWNER: Access = Access::Owner;
 
 /// All routes of the API. `upload_bytes_max` bounds the body of an upload.
 #[must_use]
@@ -36,6 +34,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     routes.extend(search::routes());
     routes.extend(jobs::routes());
     routes.extend(admin::routes());
+    routes.extend(owner::routes());
     routes
 }
 

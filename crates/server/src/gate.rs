@@ -11,6 +11,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, StatusCode};
 
+use crate::cors::ForeignPage;
 use crate::problem::Problem;
 
 /// For answers that are data: nothing in them may load or run anything, and nobody may frame them.
@@ -25,7 +26,14 @@ const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gate {
     hosts: Vec<Place>,
-    origins: Vec<(String, Place)>,
+    origins: Vec<Origin>,
+}
+
+/// Where a page comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Origin {
+    scheme: String,
+    place: Place,
 }
 
 /// A name or address, in lower case, and the port if it was given.
@@ -51,7 +59,7 @@ impl Gate {
         };
         let origin = |given: &String| {
             let wanted = "an origin, such as https://saem.example.com";
-            origin(given).ok_or_else(|| GateError { given: given.clone(), wanted })
+            read_origin(given).ok_or_else(|| GateError { given: given.clone(), wanted })
         };
         Ok(Self {
             hosts: hosts.iter().map(host).collect::<Result<_, _>>()?,
@@ -59,21 +67,32 @@ impl Gate {
         })
     }
 
-    /// Refuses a request that was made under a foreign name, or by a foreign page.
-    pub(crate) fn check(&self, parts: &Parts) -> Result<(), Problem> {
+    /// Refuses a request that was made under a foreign name, or by a foreign page; names the page that is foreign and
+    /// allowed.
+    pub(crate) fn check(&self, parts: &Parts) -> Result<Option<ForeignPage>, Problem> {
         let host = self.host(parts)?;
         let mut origins = parts.headers.get_all(ORIGIN).iter();
-        match (origins.next(), origins.next()) {
-            (None, _) => Ok(()),
-            (Some(value), None) if self.allows(value, &host) => Ok(()),
-            (Some(_), _) => Err(Problem::new(
-                StatusCode::FORBIDDEN,
-                "foreign_origin",
-                "this page may not call this server",
-                "The Origin is neither this server's own nor one that is allowed.",
-                "Open the server's own page, or add the origin to its settings.",
-            )),
+        let origin = match (origins.next(), origins.next()) {
+            (None, _) => return Ok(None),
+            (Some(value), None) => value,
+            (Some(_), Some(_)) => return Err(foreign_origin()),
+        };
+        let Some(from) = origin.to_str().ok().and_then(read_origin) else {
+            return Err(foreign_origin());
+        };
+        if from.is_at(&host) {
+            return Ok(None);
         }
+        let listed = |known: &Origin| known.scheme == from.scheme && from.is_at(&known.place);
+        if self.origins.iter().any(listed) {
+            return Ok(Some(ForeignPage(origin.clone())));
+        }
+        Err(foreign_origin())
+    }
+
+    /// Whether pages of other servers may call at all.
+    pub(crate) fn has_origins(&self) -> bool {
+        !self.origins.is_empty()
     }
 
     fn host(&self, parts: &Parts) -> Result<Place, Problem> {
@@ -102,15 +121,14 @@ impl Gate {
             "Use http://localhost with the server's port, or add the name to its settings.",
         ))
     }
+}
 
-    fn allows(&self, value: &HeaderValue, host: &Place) -> bool {
-        let Some((scheme, from)) = value.to_str().ok().and_then(origin) else { return false };
-        let default = default_port(&scheme);
-        let same = |other: &Place| {
-            from.name == other.name && from.port.or(default) == other.port.or(default)
-        };
-        let listed = |(known, place): &(String, Place)| *known == scheme && same(place);
-        same(host) || self.origins.iter().any(listed)
+impl Origin {
+    /// Whether the page comes from there: the same name and port, a missing port being the scheme's own.
+    fn is_at(&self, other: &Place) -> bool {
+        let default = default_port(&self.scheme);
+        let from = &self.place;
+        from.name == other.name && from.port.or(default) == other.port.or(default)
     }
 }
 
@@ -139,11 +157,21 @@ fn bad_host(detail: &'static str) -> Problem {
     )
 }
 
-fn origin(text: &str) -> Option<(String, Place)> {
+fn foreign_origin() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "foreign_origin",
+        "this page may not call this server",
+        "The Origin is neither this server's own nor one that is allowed.",
+        "Open the server's own page, or add the origin to its settings.",
+    )
+}
+
+fn read_origin(text: &str) -> Option<Origin> {
     let (scheme, rest) = text.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     default_port(&scheme)?;
-    Some((scheme, place(rest)?))
+    Some(Origin { scheme, place: place(rest)? })
 }
 
 fn default_port(scheme: &str) -> Option<u16> {

@@ -128,15 +128,21 @@ async fn admit(
             shared.quota.address(peer.0.ip())?;
             None
         }
-        Access::Needs(scope) => {
+        Access::Needs(_) | Access::Owner => {
             let Identified { principal, ground } = identify(shared, &parts, peer).await?;
-            let permit = shared.quota.caller(&principal)?;
-            if !principal.may(scope) {
-                return Err(shared.identity.lacks(scope));
+            // Whoever owns the folder could read and write it without asking: a quota would only slow them down.
+            let is_owner = matches!(ground, Ground::Owner);
+            let permit = if is_owner { None } else { Some(shared.quota.caller(&principal)?) };
+            match row.access {
+                Access::Needs(scope) if !principal.may(scope) => {
+                    return Err(shared.identity.lacks(scope));
+                }
+                Access::Owner if !is_owner => return Err(shared.identity.not_owner()),
+                Access::Public | Access::Needs(_) | Access::Owner => {}
             }
             parts.extensions.insert(Caller(principal));
             parts.extensions.insert(Standing { shared: Arc::clone(shared), ground });
-            Some(permit)
+            permit
         }
     };
     let limits = &shared.limits;

@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use agent::identity::{Principal, Scope, Timestamp};
 use agent::ports::{Clock, Keys};
+use engine::keys::{self, Secret};
 use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, Uri};
 
 use crate::guard::scope_name;
 use crate::identity::jwt::Jwt;
-use crate::identity::keys::Secret;
+use crate::identity::owner::Owner;
 use crate::problem::Problem;
 
 pub mod jwks;
 pub mod jwt;
-pub mod keys;
+pub mod owner;
 pub mod signatures;
 
 /// Names under which credentials are put into addresses, where logs and histories keep them.
@@ -28,7 +29,7 @@ const PROXY_HEADERS: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real
 /// Whether callers must say who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// For a listener on loopback and an installation without keys: whoever calls from this machine is the owner.
+    /// For a listener on loopback: as long as there are no keys, whoever calls from this machine is the owner.
     LocalOwner,
     Required,
 }
@@ -39,6 +40,7 @@ pub struct Identity {
     keys: Arc<dyn Keys>,
     clock: Arc<dyn Clock>,
     jwt: Option<Jwt>,
+    owner: Option<Owner>,
 }
 
 /// A caller, and how to see later whether it still is one.
@@ -51,21 +53,34 @@ pub(crate) struct Identified {
 /// What a caller's identity rests on.
 #[derive(Debug, Clone)]
 pub(crate) enum Ground {
+    /// The owner's token.
+    Owner,
     Loopback,
-    Key { prefix: String },
-    Token { until: Timestamp },
+    Key {
+        prefix: String,
+    },
+    Token {
+        until: Timestamp,
+    },
 }
 
 impl Identity {
     #[must_use]
     pub fn new(mode: Mode, keys: Arc<dyn Keys>, clock: Arc<dyn Clock>) -> Self {
-        Self { mode, keys, clock, jwt: None }
+        Self { mode, keys, clock, jwt: None, owner: None }
     }
 
     /// Accepts tokens of an issuer too.
     #[must_use]
     pub fn with_jwt(mut self, jwt: Jwt) -> Self {
         self.jwt = Some(jwt);
+        self
+    }
+
+    /// Accepts the owner's token too, from this machine.
+    #[must_use]
+    pub fn with_owner(mut self, token: &Secret) -> Self {
+        self.owner = Some(Owner::of(token));
         self
     }
 
@@ -80,17 +95,19 @@ impl Identity {
     ) -> Result<Identified, Problem> {
         refuse_query_credentials(&parts.uri)?;
         let credential = credential(&parts.headers)?;
-        match (credential, self.mode) {
-            (Some(secret), _) if keys::looks_like_one(secret.expose()) => {
-                self.by_key(&secret).await
+        let is_local = is_local(&parts.headers, peer);
+        match credential {
+            Some(secret) if owner::looks_like_one(secret.expose()) => {
+                self.by_owner(&secret, is_local)
             }
+            Some(secret) if keys::looks_like_one(secret.expose()) => self.by_key(&secret).await,
             // Programs that cannot do without a key send just any to a local server.
-            (_, Mode::LocalOwner) if is_local(&parts.headers, peer) => {
+            _ if is_local && self.asks_nobody().await? => {
                 let principal = Principal::local_owner();
                 Ok(Identified { principal, ground: Ground::Loopback })
             }
-            (Some(secret), Mode::LocalOwner | Mode::Required) => self.by_token(&secret).await,
-            (None, Mode::LocalOwner | Mode::Required) => Err(self.unauthorized(
+            Some(secret) => self.by_token(&secret).await,
+            None => Err(self.unauthorized(
                 "no_credentials",
                 "This route needs to know who is calling.",
                 "Send a key as Authorization: Bearer saem_…; `saem key create` makes one.",
@@ -98,10 +115,27 @@ impl Identity {
         }
     }
 
+    /// Whether local callers need no credentials. Asked each time: the first key may be made at any moment.
+    async fn asks_nobody(&self) -> Result<bool, Problem> {
+        match self.mode {
+            Mode::LocalOwner => Ok(self.keys.keys(None).await?.is_empty()),
+            Mode::Required => Ok(false),
+        }
+    }
+
+    fn by_owner(&self, secret: &Secret, is_local: bool) -> Result<Identified, Problem> {
+        match &self.owner {
+            Some(owner) if owner.is(secret) && is_local => {
+                Ok(Identified { principal: Principal::local_owner(), ground: Ground::Owner })
+            }
+            Some(_) | None => Err(self.unknown_key()),
+        }
+    }
+
     /// Whether a caller of before is still one: keys are revoked and tokens run out while streams are open.
     pub(crate) async fn still_stands(&self, ground: &Ground) -> Result<(), Problem> {
         match ground {
-            Ground::Loopback => Ok(()),
+            Ground::Owner | Ground::Loopback => Ok(()),
             Ground::Key { prefix } => {
                 let key = self.keys.find_key(prefix).await?;
                 let live = key.is_some_and(|key| key.is_live(self.clock.now()));
@@ -128,6 +162,17 @@ impl Identity {
             "Use a key or token that has it.",
         );
         with_challenge(problem, &challenge)
+    }
+
+    /// The caller is known, and is not the owner.
+    pub(crate) fn not_owner(&self) -> Problem {
+        Problem::new(
+            StatusCode::FORBIDDEN,
+            "owner_only",
+            "the credentials do not allow this",
+            "This concerns every tenant, so only the owner of the data folder may do it.",
+            "Use the saem command on the machine of the server.",
+        )
     }
 
     async fn by_key(&self, secret: &Secret) -> Result<Identified, Problem> {

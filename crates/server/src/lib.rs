@@ -19,6 +19,7 @@ use crate::routes::Table;
 
 pub mod api;
 pub mod body;
+mod cors;
 pub mod gate;
 pub mod guard;
 pub mod health;

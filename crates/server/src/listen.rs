@@ -25,6 +25,7 @@ use tower::ServiceExt;
 
 use crate::Server;
 use crate::body::holding;
+use crate::cors::{self, ForeignPage};
 use crate::gate::seal;
 use crate::guard::{Peer, RouteLabel, Shutdown};
 use crate::listen::timed::{Phase, Timed};
@@ -200,9 +201,17 @@ impl Server {
         let (started, counted) = (Instant::now(), self.shared.http.request());
         let method = request.method().clone();
         let mut response = match self.admit(request, peer, shutdown) {
-            Ok(request) => self.route(request, peer).await,
+            Ok(request) => {
+                let page = request.extensions().get::<ForeignPage>().cloned();
+                let mut response = self.route(request, peer).await;
+                page.into_iter().for_each(|page| cors::show(&mut response, page));
+                response
+            }
             Err(problem) => problem.into_response(),
         };
+        if self.shared.gate.has_origins() {
+            cors::vary(&mut response);
+        }
         seal(&mut response);
         let route = response.extensions().get::<RouteLabel>().map_or(UNMATCHED, |label| label.0);
         let (status, took) = (response.status(), started.elapsed());
@@ -231,7 +240,9 @@ impl Server {
         if shutdown.is_cancelled() {
             return Err(ending());
         }
-        self.shared.gate.check(&parts)?;
+        if let Some(page) = self.shared.gate.check(&parts)? {
+            parts.extensions.insert(page);
+        }
         parts.extensions.insert(Peer(peer));
         parts.extensions.insert(Shutdown(shutdown));
         Ok(Request::from_parts(parts, Body::new(body)))

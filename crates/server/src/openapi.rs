@@ -43,6 +43,12 @@ pub(crate) fn document<'a>(rows: impl Iterator<Item = &'a Row>, version: &str) -
                     ),
                 },
                 "key": { "type": "apiKey", "in": "header", "name": "x-api-key" },
+                "owner": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The token in the data folder's server.json, from the same machine only: \
+                                    how the saem command speaks to a running server.",
+                },
             },
             "responses": {
                 "Problem": {
@@ -82,6 +88,7 @@ fn operation(row: &Row, generator: &mut SchemaGenerator) -> Value {
             operation.insert("x-scope".to_owned(), scope_name(scope).into());
             json!([{ "bearer": [] }, { "key": [] }])
         }
+        Access::Owner => json!([{ "owner": [] }]),
     };
     operation.insert("security".to_owned(), security);
     let parameters = parameters(row, generator);

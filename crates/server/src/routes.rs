@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use agent::identity::Scope;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::handler::Handler;
 use axum::middleware::from_fn_with_state;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{self, MethodRouter};
 use http::header::{ALLOW, HeaderValue};
 use http::{Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use crate::cors::{self, ForeignPage};
 use crate::guard::{Guard, guard};
 use crate::problem::Problem;
 use crate::{Shared, openapi, operations};
@@ -25,6 +26,8 @@ pub enum Access {
     Public,
     /// A caller who holds the scope.
     Needs(Scope),
+    /// The owner of the data folder, known by the token in it: for what concerns every tenant.
+    Owner,
 }
 
 /// Gives the schema of a type, once it is asked for.
@@ -259,7 +262,7 @@ impl<S: Clone + Send + Sync + 'static> Table<S> {
         }
         let mut router = Router::new();
         for (path, (handlers, methods)) in paths {
-            let other = move || std::future::ready(wrong_method(&methods));
+            let other = move |request: Request| std::future::ready(other(&methods, &request));
             router = router.route(path, handlers.fallback(other));
         }
         // The guard limits bodies by route; the framework's own limit would only be a second, hidden one.
@@ -302,12 +305,18 @@ fn shape(path: &str) -> Option<String> {
     Some(shape)
 }
 
-fn wrong_method(methods: &[Method]) -> impl IntoResponse + use<> {
+/// The answer to a method that the table does not have: to a browser that asks for an allowed page, which it has.
+fn other(methods: &[Method], request: &Request) -> Response {
     let mut allowed: Vec<&str> = methods.iter().map(Method::as_str).collect();
     if allowed.contains(&"GET") {
         allowed.push("HEAD");
     }
     let list = allowed.join(", ");
+    let value = HeaderValue::from_str(&list).unwrap_or(HeaderValue::from_static(""));
+    let is_allowed_page = request.extensions().get::<ForeignPage>().is_some();
+    if is_allowed_page && cors::is_preflight(request.method(), request.headers()) {
+        return cors::preflight(&value);
+    }
     let problem = Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "wrong_method",
@@ -315,8 +324,5 @@ fn wrong_method(methods: &[Method]) -> impl IntoResponse + use<> {
         format!("It takes {list}."),
         "Use one of those; /api/openapi.json says what each does.",
     );
-    match HeaderValue::from_str(&list) {
-        Ok(value) => problem.with_header(ALLOW, value),
-        Err(_) => problem,
-    }
+    problem.with_header(ALLOW, value).into_response()
 }

@@ -17,6 +17,9 @@ pub struct Store {
     pub(crate) writer: Writer,
 }
 
+/// Memory for a first look at the version: a few pages.
+const LOOK_CACHE_BYTES: usize = 1 << 20;
+
 /// How a store is opened.
 pub struct Options {
     /// The disk counts as full when less than this is left, so that nothing breaks half-way.
@@ -110,15 +113,13 @@ pub(crate) struct File {
 impl File {
     fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let unusable = |why: String| OpenError::Unusable { path: path.to_owned(), why };
+        refuse_newer(path, version_at_rest(path))?;
         let database = open_database(path, options.cache_bytes).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => OpenError::InUse { path: path.to_owned() },
             other => unusable(other.to_string()),
         })?;
         let found = prepare(&database).map_err(|error| unusable(error.to_string()))?;
-        if found > tables::SCHEMA_VERSION {
-            let known = tables::SCHEMA_VERSION;
-            return Err(OpenError::Newer { path: path.to_owned(), found, known });
-        }
+        refuse_newer(path, Some(found))?;
         Ok(Self {
             path: path.to_owned(),
             cache_bytes: options.cache_bytes,
@@ -161,6 +162,24 @@ fn open_database(path: &Path, cache_bytes: usize) -> Result<Database, DatabaseEr
     Database::builder().set_cache_size(cache_bytes).create(path)
 }
 
+fn refuse_newer(path: &Path, found: Option<u64>) -> Result<(), OpenError> {
+    let known = tables::SCHEMA_VERSION;
+    match found {
+        Some(found) if found > known => {
+            Err(OpenError::Newer { path: path.to_owned(), found, known })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The schema's version, seen without opening the file for writing, which would change it. None if it cannot be seen so:
+/// there is no file yet, another process has it, or the last one was killed and it has to be repaired first.
+fn version_at_rest(path: &Path) -> Option<u64> {
+    let mut builder = Database::builder();
+    let database = builder.set_cache_size(LOOK_CACHE_BYTES).open_read_only(path).ok()?;
+    read_version(&database).ok()
+}
+
 /// Makes every table, so that reading never meets a missing one, and gives the schema's version.
 fn prepare(database: &Database) -> Result<u64, redb::Error> {
     if let Ok(version) = read_version(database)
@@ -187,7 +206,7 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
     Ok(tables::SCHEMA_VERSION)
 }
 
-fn read_version(database: &Database) -> Result<u64, redb::Error> {
+fn read_version(database: &impl ReadableDatabase) -> Result<u64, redb::Error> {
     let transaction = database.begin_read()?;
     let meta = transaction.open_table(tables::META)?;
     Ok(meta.get("schema")?.map_or(0, |version| version.value()))

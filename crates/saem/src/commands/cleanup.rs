@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use crate::backend::Backend;
 use crate::config::Config;
 use crate::output::Output;
-use crate::wiring::Installation;
 
 pub(crate) async fn run(config: Config, output: &Output) -> Result<ExitCode> {
-    let installation = Installation::open(&config).await?;
-    let report = installation.knowledge.clean_up().await?;
-    installation.close().await;
+    let backend = Backend::open(&config).await?;
+    let report = backend.clean_up().await?;
+    backend.close().await;
     output.json(&report)?;
     output.line(&format!(
         "cleaned up {} tenants: {} jobs and {} deletions forgotten, {} KiB of index freed",

@@ -7,9 +7,11 @@ use agent::ports::Keys;
 use anyhow::Result;
 use serde_json::json;
 
+use crate::backend::Client;
 use crate::config::{Config, EmbedderKind};
 use crate::output::Output;
-use crate::wiring::Installation;
+use crate::presence::Running;
+use crate::wiring::{self, Claim, Installation};
 
 /// One thing that was looked at.
 struct Finding {
@@ -19,17 +21,11 @@ struct Finding {
 }
 
 pub(crate) async fn run(config: Config, output: &Output) -> Result<ExitCode> {
-    let findings = match Installation::open(&config).await {
-        Ok(installation) => {
-            let findings = look(&config, &installation).await?;
-            installation.close().await;
-            findings
+    let findings = match findings(&config).await {
+        Ok(findings) => findings,
+        Err(error) => {
+            vec![Finding { what: "data folder", is_well: false, says: format!("{error:#}") }]
         }
-        Err(error) => vec![Finding {
-            what: "data folder",
-            is_well: false,
-            says: error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": "),
-        }],
     };
     for Finding { what, is_well, says } in &findings {
         output.json(&json!({ "what": what, "well": is_well, "says": says }))?;
@@ -37,6 +33,37 @@ pub(crate) async fn run(config: Config, output: &Output) -> Result<ExitCode> {
     }
     let all_well = findings.iter().all(|finding| finding.is_well);
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn findings(config: &Config) -> Result<Vec<Finding>> {
+    match wiring::claim(config).await? {
+        Claim::Ours(store) => {
+            let installation = Installation::on(config, store).await?;
+            let findings = look(config, &installation).await?;
+            installation.close().await;
+            Ok(findings)
+        }
+        Claim::Served(running) => ask(config, &running).await,
+    }
+}
+
+/// What can be seen while a server has the folder.
+async fn ask(config: &Config, running: &Running) -> Result<Vec<Finding>> {
+    let folder = config.data_folder()?.display().to_string();
+    let troubles = Client::of_owner(running)?.troubles().await?;
+    let says = match troubles.is_empty() {
+        true => "ready; stop it to see the rest".to_owned(),
+        false => troubles.join("; "),
+    };
+    let (pid, address) = (running.pid, running.address);
+    Ok(vec![
+        Finding { what: "data folder", is_well: true, says: folder },
+        Finding {
+            what: "server",
+            is_well: troubles.is_empty(),
+            says: format!("process {pid} on http://{address}: {says}"),
+        },
+    ])
 }
 
 async fn look(config: &Config, installation: &Installation) -> Result<Vec<Finding>> {

@@ -98,7 +98,7 @@ async fn fill(knowledge: &Knowledge, set: &Set, output: &Output) -> Result<()> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    super::ingest::settle(knowledge, output).await
+    Ok(output.while_indexing(knowledge.indexed(&TenantId::local(), None)).await?)
 }
 
 async fn ask_all(

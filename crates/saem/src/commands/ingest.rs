@@ -1,22 +1,22 @@
 //! `saem ingest`: loads files, folders, addresses and standard input, and says what became of each.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agent::identity::Principal;
-use agent::knowledge::Document;
 use agent::names::CollectionName;
-use agent::ports::{DocumentList, JobState};
-use anyhow::{Context, Result, bail};
-use engine::{Ingested, Knowledge, NewDocument, Order, Outcome, Upload};
+use anyhow::{Context, Result, anyhow, bail};
+use engine::{NewDocument, Order};
 use extract::Mapping;
 use futures_util::StreamExt;
 use serde::Serialize;
+use server::api::wire::DocumentBody;
 use tokio::sync::Semaphore;
 
+use super::files::{Found, Roots};
+use super::watch::Watch;
 use crate::args;
+use crate::backend::{Backend, Loaded};
 use crate::config::Config;
 use crate::output::Output;
 use crate::wiring::Installation;
@@ -46,19 +46,14 @@ pub(crate) struct Failure {
     pub(crate) reason: String,
 }
 
-/// A file and the name that its document gets.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Found {
-    pub(crate) source: String,
-    pub(crate) path: PathBuf,
-}
-
 /// How documents of one run are loaded.
 #[derive(Debug, Clone)]
 pub(crate) struct Manner {
     pub(crate) collection: CollectionName,
     pub(crate) doc_type: Option<String>,
     pub(crate) mapping: Option<Mapping>,
+    /// Files that are larger are not even read.
+    pub(crate) bytes_max: usize,
 }
 
 pub(crate) async fn run(config: Config, args: &args::Ingest, output: &Output) -> Result<ExitCode> {
@@ -67,35 +62,41 @@ pub(crate) async fn run(config: Config, args: &args::Ingest, output: &Output) ->
         answer: args.answer.clone(),
         ..Mapping::default()
     });
-    let manner =
-        Manner { collection: args.collection.parse()?, doc_type: args.doc_type.clone(), mapping };
+    let manner = Manner {
+        collection: args.collection.parse()?,
+        doc_type: args.doc_type.clone(),
+        mapping,
+        bytes_max: config.ingest.document_mebibytes_max << 20,
+    };
     let (addresses, paths): (Vec<&str>, Vec<&str>) =
         args.paths.iter().map(String::as_str).partition(|path| is_address(path));
     let (inputs, paths): (Vec<&str>, Vec<&str>) = paths.into_iter().partition(|path| *path == "-");
-    let files = find_files(&paths)?;
-    let installation = Installation::open(&config).await?;
-    let knowledge = &installation.knowledge;
+    let roots = Roots::of(&paths)?;
+    let watch = args.watch.then(|| Watch::start(roots.clone())).transpose()?;
+    let files = roots.files()?;
+    let opened = Backend::open(&config).await?;
+    let backend = &opened;
     let mut report = Report::default();
     if !inputs.is_empty() {
         let name = args.name.clone().context("name the document with --name, such as notes.md")?;
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
         let new = manner.document(name.clone(), bytes, None);
-        note(&mut report, name, knowledge.ingest(&Principal::local_owner(), new).await);
+        note(&mut report, name, backend.ingest(new).await);
     }
     for address in addresses {
-        fetch(knowledge, &manner, address, &mut report).await?;
+        fetch(backend, &manner, address, &mut report).await;
     }
-    load_files(knowledge, &manner, files, output, &mut report).await;
+    load_files(backend, &manner, files.clone(), output, &mut report).await;
     if args.prune {
-        prune(knowledge, &manner.collection, &paths, &mut report).await?;
+        prune(backend, &manner.collection, &roots, &files, &mut report).await?;
     }
-    settle(knowledge, output).await?;
+    output.while_indexing(backend.settle()).await?;
     tell(&report, output)?;
-    if args.watch {
-        super::watch::watch(knowledge, &manner, &paths, output).await?;
+    if let Some(watch) = watch {
+        watch.run(backend, &manner, files, output).await?;
     }
-    installation.close().await;
+    opened.close().await;
     Ok(if report.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
@@ -118,57 +119,9 @@ fn is_address(path: &str) -> bool {
     path.contains("://")
 }
 
-/// All files below the paths, with the names their documents get: the path below the given one's parent.
-pub(crate) fn find_files(paths: &[&str]) -> Result<Vec<Found>> {
-    let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for given in paths {
-        let given = Path::new(given);
-        let root = given
-            .canonicalize()
-            .with_context(|| format!("{} cannot be read: is the path right?", given.display()))?;
-        let base = root.parent().unwrap_or(&root).to_owned();
-        for path in files_below(&root)? {
-            let source = source_name(&base, &path);
-            if let Some(other) = found.insert(source.clone(), path.clone())
-                && other != path
-            {
-                bail!(
-                    "{} and {} would both be the document {source}: load them into two collections",
-                    other.display(),
-                    path.display(),
-                );
-            }
-        }
-    }
-    Ok(found.into_iter().map(|(source, path)| Found { source, path }).collect())
-}
-
-/// A file itself, or what a folder holds but for hidden files and what .gitignore and .saemignore leave out.
-fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let walk = ignore::WalkBuilder::new(root)
-        .add_custom_ignore_filename(".saemignore")
-        .require_git(false)
-        .follow_links(false)
-        .build();
-    for entry in walk {
-        let entry = entry.context("a folder cannot be read")?;
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
-            files.push(entry.into_path());
-        }
-    }
-    Ok(files)
-}
-
-pub(crate) fn source_name(base: &Path, path: &Path) -> String {
-    let below = path.strip_prefix(base).unwrap_or(path);
-    let names = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
-    names.collect::<Vec<_>>().join("/")
-}
-
 /// Loads files, many at once, with a bar that shows how far it is.
 pub(crate) async fn load_files(
-    knowledge: &Knowledge,
+    backend: &Backend<Installation>,
     manner: &Manner,
     files: Vec<Found>,
     output: &Output,
@@ -177,7 +130,7 @@ pub(crate) async fn load_files(
     let bar = output.progress(files.len() as u64, "files");
     let room = &Semaphore::new(AT_ONCE_KIBIBYTES as usize);
     let loading = files.into_iter().map(|file| async move {
-        let outcome = load_file(knowledge, manner, &file, room).await;
+        let outcome = load_file(backend, manner, &file, room).await;
         (file.source, outcome)
     });
     let mut loading = futures_util::stream::iter(loading).buffer_unordered(AT_ONCE);
@@ -190,29 +143,22 @@ pub(crate) async fn load_files(
 }
 
 async fn load_file(
-    knowledge: &Knowledge,
+    backend: &Backend<Installation>,
     manner: &Manner,
     file: &Found,
     room: &Semaphore,
-) -> Result<Ingested, engine::EngineError> {
-    let refused = |error: std::io::Error| {
-        engine::EngineError::Refused(format!("the file cannot be read: {error}"))
-    };
+) -> Result<Loaded> {
+    let unreadable = |error: std::io::Error| anyhow!("the file cannot be read: {error}");
     // Looking at a file takes less time than handing that to another thread.
-    let metadata = std::fs::metadata(&file.path).map_err(refused)?;
-    let most = knowledge.document_bytes_max() as u64;
-    if metadata.len() > most {
-        let (bytes, most) = (metadata.len(), most >> 20);
-        return Err(engine::EngineError::Refused(format!(
-            "it has {bytes} bytes and {most} MiB are allowed: split it, or raise ingest.document_mebibytes_max"
-        )));
+    let metadata = std::fs::metadata(&file.path).map_err(unreadable)?;
+    if let Some(reason) = engine::too_large(metadata.len(), manner.bytes_max) {
+        bail!(reason);
     }
     let kibibytes = u32::try_from(metadata.len() >> 10).unwrap_or(u32::MAX);
     let _held = room.acquire_many(kibibytes.clamp(1, AT_ONCE_KIBIBYTES)).await.ok();
     let updated_at = metadata.modified().ok().and_then(iso_date);
-    let bytes = tokio::fs::read(&file.path).await.map_err(refused)?;
-    let new = manner.document(file.source.clone(), bytes, updated_at);
-    knowledge.ingest(&Principal::local_owner(), new).await
+    let bytes = tokio::fs::read(&file.path).await.map_err(unreadable)?;
+    backend.ingest(manner.document(file.source.clone(), bytes, updated_at)).await
 }
 
 fn iso_date(time: std::time::SystemTime) -> Option<String> {
@@ -220,29 +166,25 @@ fn iso_date(time: std::time::SystemTime) -> Option<String> {
     date.format(&time::macros::format_description!("[year]-[month]-[day]")).ok()
 }
 
-pub(crate) fn note(
-    report: &mut Report,
-    source: String,
-    outcome: Result<Ingested, engine::EngineError>,
-) {
-    match outcome.map(|ingested| ingested.outcome) {
-        Ok(Outcome::Unchanged { .. } | Outcome::Superseded) => report.unchanged += 1,
-        Ok(Outcome::Kept { chunks, .. }) => {
+fn note(report: &mut Report, source: String, outcome: Result<Loaded>) {
+    match outcome {
+        Ok(Loaded::Unchanged) => report.unchanged += 1,
+        Ok(Loaded::Kept { chunks }) => {
             report.loaded += 1;
-            report.chunks += u64::from(chunks);
+            report.chunks += chunks;
         }
-        Ok(Outcome::Failed { reason }) => report.failed.push(Failure { source, reason }),
-        Err(error) => report.failed.push(Failure { source, reason: error.to_string() }),
+        Ok(Loaded::Failed { reason }) => report.failed.push(Failure { source, reason }),
+        Err(error) => report.failed.push(Failure { source, reason: format!("{error:#}") }),
     }
 }
 
 /// A web address is fetched as a job, so that the guard and its limits are the server's own.
 async fn fetch(
-    knowledge: &Knowledge,
+    backend: &Backend<Installation>,
     manner: &Manner,
     address: &str,
     report: &mut Report,
-) -> Result<()> {
+) {
     let order = Order {
         collection: manner.collection.clone(),
         source: address.to_owned(),
@@ -250,63 +192,35 @@ async fn fetch(
         doc_type: manner.doc_type.clone(),
         mapping: manner.mapping.clone(),
         is_address: true,
+        updated_at: None,
     };
-    let owner = Principal::local_owner();
-    let upload = Upload { order, bytes: Vec::new(), idempotency: None };
-    let job = knowledge.accept(&owner, upload).await?;
-    let done = knowledge.finished(&owner.tenant, &job.id).await?;
-    match done.state {
-        JobState::Done => report.loaded += 1,
-        JobState::Waiting | JobState::Failed => {
-            let reason = done.failures.first().map(|failure| failure.reason.clone());
-            let reason = reason.unwrap_or_else(|| "it did not come to an end".to_owned());
-            report.failed.push(Failure { source: address.to_owned(), reason });
-        }
-    }
-    Ok(())
+    note(report, address.to_owned(), backend.fetch(order).await);
 }
 
 /// Deletes the documents of these folders whose files are gone.
 async fn prune(
-    knowledge: &Knowledge,
+    backend: &Backend<Installation>,
     collection: &CollectionName,
-    paths: &[&str],
+    roots: &Roots,
+    files: &[Found],
     report: &mut Report,
 ) -> Result<()> {
-    let there: Vec<String> = find_files(paths)?.into_iter().map(|file| file.source).collect();
-    let folders: Vec<String> = paths
-        .iter()
-        .filter_map(|path| Path::new(path).canonicalize().ok())
-        .filter(|path| path.is_dir())
-        .filter_map(|path| Some(format!("{}/", path.file_name()?.to_string_lossy())))
-        .collect();
-    let is_gone = |document: &Document| {
+    let there: BTreeSet<&str> = files.iter().map(|file| file.source.as_str()).collect();
+    let folders = roots.folder_names();
+    let is_gone = |document: &DocumentBody| {
         folders.iter().any(|folder| document.source.starts_with(folder.as_str()))
-            && there.binary_search(&document.source).is_err()
+            && !there.contains(document.source.as_str())
     };
     let mut gone = Vec::new();
-    let mut after = None;
-    let owner = Principal::local_owner();
-    loop {
-        let list = DocumentList { collection: Some(collection.clone()), after, limit: 500 };
-        let page = knowledge.documents(&owner.tenant, list).await?;
-        gone.extend(page.items.into_iter().filter(is_gone).map(|document| document.id));
-        after = page.next;
-        if after.is_none() {
-            break;
+    let keep_gone = |document: DocumentBody| {
+        if is_gone(&document) {
+            gone.push(document.id.parse()?);
         }
-    }
-    report.deleted += knowledge.delete(&owner, gone).await?.len() as u64;
+        Ok(())
+    };
+    backend.each_document(Some(collection), keep_gone).await?;
+    report.deleted += backend.delete(gone).await?.len() as u64;
     Ok(())
-}
-
-/// Waits until everything loaded can be found.
-pub(crate) async fn settle(knowledge: &Knowledge, output: &Output) -> Result<()> {
-    let bar = output.progress(0, "").with_message("indexing");
-    bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    let outcome = knowledge.indexed(&Principal::local_owner().tenant, None).await;
-    bar.finish_and_clear();
-    Ok(outcome?)
 }
 
 pub(crate) fn tell(report: &Report, output: &Output) -> Result<()> {

@@ -3,16 +3,14 @@
 use std::process::ExitCode;
 
 use agent::filter::Filter;
-use agent::knowledge::Passage;
-use agent::names::TenantId;
 use anyhow::Result;
 use engine::search::{Mode, SearchRequest};
-use serde_json::json;
+use server::api::wire::{FoundBody, PassageBody};
 
 use crate::args;
+use crate::backend::{Backend, Search};
 use crate::config::Config;
 use crate::output::Output;
-use crate::wiring::Installation;
 
 /// Lines of a passage that are shown to people; programs get all.
 const LINES_SHOWN: usize = 6;
@@ -29,39 +27,29 @@ pub(crate) async fn run(config: Config, search: args::Search, output: &Output) -
         },
         count: search.count,
     };
-    let installation = Installation::open(&config).await?;
-    let answer = installation.knowledge.search(&TenantId::local(), request).await?;
-    installation.close().await;
+    let search = Search { request, conditions: search.conditions, explain: search.explain };
+    let backend = Backend::open(&config).await?;
+    let answer = backend.search(search).await?;
+    backend.close().await;
+    output.json(&answer)?;
     for warning in &answer.warnings {
         output.line(&format!("note: {warning}"))?;
     }
-    output.json(&json!({ "passages": answer.passages, "warnings": answer.warnings }))?;
     if answer.passages.is_empty() {
         output.line("nothing found; `saem documents list` shows what there is to search")?;
     }
     for (number, passage) in (1..).zip(&answer.passages) {
-        output.line(&shown(number, passage, search.explain))?;
+        output.line(&shown(number, passage))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(number: usize, passage: &Passage, explain: bool) -> String {
+fn shown(number: usize, passage: &PassageBody) -> String {
     let path = passage.heading_path.join(" › ");
     let mut text =
         format!("[{number}] {path}\n    {} · section {}\n", passage.source, passage.section);
-    if explain {
-        let rank = |rank: Option<u32>| rank.map_or("–".to_owned(), |rank| rank.to_string());
-        let score =
-            |score: Option<f32>| score.map_or("–".to_owned(), |score| format!("{score:.2}"));
-        let found = &passage.found;
-        text += &format!(
-            "    score {:.3} · keyword rank {} ({}) · vector rank {} ({})\n",
-            passage.score,
-            rank(found.keyword_rank),
-            score(found.keyword_score),
-            rank(found.vector_rank),
-            score(found.similarity),
-        );
+    if let Some(found) = &passage.found {
+        text += &explained(passage.score, found);
     }
     let mut lines = passage.text.lines().filter(|line| !line.trim().is_empty());
     for line in lines.by_ref().take(LINES_SHOWN) {
@@ -71,4 +59,16 @@ fn shown(number: usize, passage: &Passage, explain: bool) -> String {
         text += "    …\n";
     }
     text
+}
+
+fn explained(score: f32, found: &FoundBody) -> String {
+    let rank = |rank: Option<u32>| rank.map_or("–".to_owned(), |rank| rank.to_string());
+    let side = |score: Option<f32>| score.map_or("–".to_owned(), |score| format!("{score:.2}"));
+    format!(
+        "    score {score:.3} · keyword rank {} ({}) · vector rank {} ({})\n",
+        rank(found.keyword_rank),
+        side(found.keyword_score),
+        rank(found.vector_rank),
+        side(found.similarity),
+    )
 }

@@ -1,6 +1,6 @@
 //! `saem serve` and `saem demo`: the server, from its first connection to its last.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,13 @@ use std::time::Duration;
 use agent::identity::Principal;
 use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
+use engine::keys::Secret;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
 use server::health::ReadyCheck;
 use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
-use server::identity::{Identity, Mode};
+use server::identity::{Identity, Mode, owner};
 use server::limits::{Limits, Rate};
 use server::metrics::Metrics;
 use server::routes::{Access, Table};
@@ -25,16 +26,17 @@ use tokio_util::sync::CancellationToken;
 use super::demo_files::DEMO_FILES;
 use crate::config::{self, Config};
 use crate::output::Output;
-use crate::system::{SystemClock, SystemEntropy};
-use crate::wiring::Installation;
+use crate::presence::Announced;
+use crate::system::{self, SystemClock, SystemEntropy};
+use crate::wiring::{self, Installation};
 
 /// Serves until it is asked to stop.
 pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let installation = Installation::open(&config).await?;
-    let listener = bind(&config).await?;
-    let address = listener.local_addr()?;
-    output.line(&format!("saem serves {} on http://{address}", installation.folder.display()))?;
-    run(config, installation, listener).await
+    let door = Door::open(&config, &installation).await?;
+    let (folder, address) = (installation.folder.display(), door.address);
+    output.line(&format!("saem serves {folder} on http://{address}"))?;
+    run(config, installation, door).await
 }
 
 /// Loads the demo's documents, if they are not there yet, and serves them.
@@ -44,9 +46,9 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
         config.data.folder = folder.display().to_string();
     }
     let installation = Installation::open(&config).await?;
-    let listener = bind(&config).await?;
+    let door = Door::open(&config, &installation).await?;
     load_demo(&installation, output).await?;
-    let address = listener.local_addr()?;
+    let address = door.address;
     output.line(&format!(
         "Saem answers on http://{address} from the documents of Nubi, an invented cloud-cost product.\n\n\
          Try, in another terminal:\n  \
@@ -56,7 +58,46 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
          curl http://{address}/api/documents\n\n\
          Your own documents: saem ingest PATH, then saem serve. Ctrl-C ends this."
     ))?;
-    run(config, installation, listener).await
+    run(config, installation, door).await
+}
+
+/// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
+struct Door {
+    address: SocketAddr,
+    listener: TcpListener,
+    /// On loopback, for commands of the owner, if the listener cannot be reached there.
+    own_listener: Option<TcpListener>,
+    token: Secret,
+    announced: Announced,
+}
+
+impl Door {
+    /// Listens, and says so in the data folder. Whoever comes before the server is ready waits in the line.
+    async fn open(config: &Config, installation: &Installation) -> Result<Self> {
+        let listener = bind(&config.server.listen).await?;
+        let address = listener.local_addr()?;
+        let (own_address, own_listener) = match loopback(address) {
+            Some(same) => (same, None),
+            None => {
+                let own = bind("127.0.0.1:0").await?;
+                (own.local_addr()?, Some(own))
+            }
+        };
+        let token = owner::token(&SystemEntropy)?;
+        let announced = Announced::write(&installation.folder, own_address, &token)?;
+        Ok(Self { address, listener, own_listener, token, announced })
+    }
+}
+
+/// The address at which this machine itself reaches a listener, if that is a loopback one.
+fn loopback(address: SocketAddr) -> Option<SocketAddr> {
+    let ip = match address.ip() {
+        ip if ip.is_loopback() => ip,
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        IpAddr::V4(_) | IpAddr::V6(_) => return None,
+    };
+    Some(SocketAddr::new(ip, address.port()))
 }
 
 async fn load_demo(installation: &Installation, output: &Output) -> Result<()> {
@@ -79,41 +120,45 @@ async fn load_demo(installation: &Installation, output: &Output) -> Result<()> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    super::ingest::settle(knowledge, output).await
+    Ok(output.while_indexing(knowledge.indexed(&owner.tenant, None)).await?)
 }
 
-async fn bind(config: &Config) -> Result<TcpListener> {
-    let listen = &config.server.listen;
+async fn bind(listen: &str) -> Result<TcpListener> {
     TcpListener::bind(listen).await.with_context(|| {
         format!("cannot listen on {listen}: another program may be there; choose with --listen ADDR:PORT")
     })
 }
 
-async fn run(
-    config: Config,
-    installation: Installation,
-    listener: TcpListener,
-) -> Result<ExitCode> {
-    let server = server(&config, &installation, listener.local_addr()?).await?;
+async fn run(config: Config, installation: Installation, door: Door) -> Result<ExitCode> {
+    let server = server(&config, &installation, &door).await?;
+    let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
     clean_up_nightly(&config, &installation);
-    let drained = server.serve(listener, stop).await;
-    if drained.cut > 0 {
-        tracing::warn!(cut = drained.cut, "some connections did not end in time and were cut");
+    let own = async {
+        match own_listener {
+            Some(listener) => server.serve(listener, stop.clone()).await.cut,
+            None => 0,
+        }
+    };
+    // Nobody is sent to a server that is ending.
+    let hide = async {
+        stop.cancelled().await;
+        drop(announced);
+    };
+    let (drained, own_cut, ()) = tokio::join!(server.serve(listener, stop.clone()), own, hide);
+    let cut = drained.cut + own_cut;
+    if cut > 0 {
+        tracing::warn!(cut, "some connections did not end in time and were cut");
     }
     let is_broken = matches!(*installation.store.health().borrow(), Health::Broken(_));
     installation.close().await;
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
 }
 
-async fn server(
-    config: &Config,
-    installation: &Installation,
-    address: SocketAddr,
-) -> Result<Server> {
+async fn server(config: &Config, installation: &Installation, door: &Door) -> Result<Server> {
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let metrics = Arc::new(Metrics::default());
     let settings = Settings {
@@ -123,7 +168,7 @@ async fn server(
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let parts = Parts {
-        identity: identity(config, installation, address.ip()).await?,
+        identity: identity(config, installation, door.address.ip()).await?.with_owner(&door.token),
         metrics,
         ready: vec![
             Arc::new(StoreReady(installation.store.clone())),
@@ -134,9 +179,7 @@ async fn server(
         Table::new(api::routes(upload_bytes_max), Access::Needs(agent::identity::Scope::Admin))?;
     let api = Api {
         knowledge: installation.knowledge.clone(),
-        keys: Arc::new(installation.store.clone()),
-        clock: Arc::new(SystemClock),
-        entropy: Arc::new(SystemEntropy),
+        keys: wiring::keyring(&installation.store),
     };
     Ok(Server::new(settings, parts, table, api)?)
 }
@@ -170,7 +213,8 @@ async fn identity(
              make a key first with `saem key create --scopes admin`"
         );
     }
-    let mode = if has_keys || has_issuer { Mode::Required } else { Mode::LocalOwner };
+    let is_open = address.is_loopback() && !has_issuer;
+    let mode = if is_open { Mode::LocalOwner } else { Mode::Required };
     let keys = Arc::new(installation.store.clone());
     let identity = Identity::new(mode, keys, Arc::new(SystemClock));
     if !has_issuer {
@@ -244,32 +288,17 @@ fn watch_signals(installation: &Installation, stop: CancellationToken) {
     installation.tasks().spawn(async move {
         tokio::select! {
             () = done.cancelled() => return,
-            () = signal() => stop.cancel(),
+            () = system::asked_to_stop() => stop.cancel(),
         }
         tracing::info!("stopping; a second signal ends at once");
         tokio::select! {
             () = done.cancelled() => {}
-            () = signal() => {
+            () = system::asked_to_stop() => {
                 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
                 std::process::exit(130);
             }
         }
     });
-}
-
-async fn signal() {
-    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-    match terminate {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _heard = tokio::signal::ctrl_c().await;
-        }
-    }
 }
 
 /// A store that broke cannot be trusted any more: the process ends, and the next one opens what is on disk.
@@ -316,4 +345,26 @@ fn until(hour: u8) -> Duration {
     let now = agent::ports::Clock::now(&SystemClock).0 / 1000 % DAY;
     let then = u64::from(hour) * 3600;
     Duration::from_secs(if then > now { then - now } else { then + DAY - now })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::loopback;
+
+    #[track_caller]
+    fn check(listen: &str, reached: Option<&str>) {
+        let reached = reached.map(|address| address.parse().unwrap());
+        assert_eq!(loopback(listen.parse().unwrap()), reached, "{listen}");
+    }
+
+    #[test]
+    fn this_machine_reaches_a_listener_on_loopback_if_the_listener_is_there() {
+        check("127.0.0.1:7", Some("127.0.0.1:7"));
+        check("127.0.0.9:7", Some("127.0.0.9:7"));
+        check("[::1]:7", Some("[::1]:7"));
+        check("0.0.0.0:7", Some("127.0.0.1:7"));
+        check("[::]:7", Some("[::1]:7"));
+        check("10.0.0.7:7", None);
+        check("[fd00::7]:7", None);
+    }
 }

@@ -78,14 +78,6 @@ fn wrong_calls_say_what_to_do() {
     assert!(world.ok(&["search", "text"]).contains("Text."));
 }
 
-#[tokio::test]
-async fn a_second_process_on_the_same_folder_is_told_so() {
-    let world = World::new();
-    let _served = world.serve().await;
-    let error = world.error(&["search", "x"]);
-    assert!(error.contains("another saem is using") && error.contains("--data"), "{error}");
-}
-
 #[test]
 fn a_fetch_of_a_private_address_or_a_file_is_refused() {
     let world = World::new();

@@ -16,5 +16,8 @@ mod cli;
 mod crash;
 mod disk;
 mod embedder;
+mod golden;
+mod running;
 mod tenants;
+mod watch;
 mod world;

@@ -49,6 +49,13 @@ impl World {
         self.command(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
+    /// Runs a command without a data folder, with more of an environment.
+    pub(crate) fn run_bare(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_saem"));
+        command.args(arguments).env_remove("SAEM_DATA").env("HOME", self.folder.path());
+        command.envs(environment.iter().copied()).stdin(Stdio::null()).output().unwrap()
+    }
+
     /// Runs a command with `input` on its standard input.
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Output {
         let file = self.file("standard-input", input);

@@ -1,24 +1,19 @@
 //! Keys and the audit log over the wire.
 
-use agent::identity::{AuditEntry, Principal, Scope, Timestamp};
+use agent::identity::Scope;
 use axum::extract::State;
+use engine::keys::KeyOrder;
 use http::StatusCode;
 
 use super::wire::{AuditsBody, KeysBody, MintedBody, NewKeyBody};
 use super::{ADMIN, Api, OK};
 use crate::guard::Caller;
-use crate::identity::keys::{NewKey, mint};
 use crate::input::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::Route;
 
 /// Entries of the audit log that are shown.
 const ENTRIES: usize = 200;
-
-/// Longest label of a key, in bytes.
-const LABEL_BYTES_MAX: usize = 200;
-
-const DAY_MILLIS: u64 = 86_400_000;
 
 pub(super) fn routes() -> Vec<Route<Api>> {
     let routes = vec![
@@ -34,7 +29,7 @@ pub(super) fn routes() -> Vec<Route<Api>> {
 }
 
 async fn list(State(api): State<Api>, principal: Caller) -> Result<Json<KeysBody>, Problem> {
-    let keys = api.keys.keys(Some(&principal.tenant)).await?;
+    let keys = api.keys.list(Some(&principal.tenant)).await?;
     Ok(Json(KeysBody { keys: keys.into_iter().map(Into::into).collect() }))
 }
 
@@ -45,18 +40,9 @@ async fn create(
 ) -> Result<(StatusCode, Json<MintedBody>), Problem> {
     let scopes = body.scopes.iter().map(|scope| scope.parse()).collect::<Result<Vec<Scope>, _>>();
     let scopes = scopes.map_err(|error| Problem::refused(error.to_string()))?;
-    if scopes.is_empty() || body.label.len() > LABEL_BYTES_MAX {
-        let why = format!("A key needs a scope, and a label of at most {LABEL_BYTES_MAX} bytes.");
-        return Err(Problem::refused(why));
-    }
-    let now = api.clock.now();
-    let expires_at =
-        body.days.map(|days| Timestamp(now.0.saturating_add(days.saturating_mul(DAY_MILLIS))));
     let tenant = principal.tenant.clone();
-    let wanted = NewKey { tenant, label: body.label, scopes, created_at: now, expires_at };
-    let (secret, key) = mint(api.entropy.as_ref(), wanted)?;
-    let audit = entry(now, &principal, "key.create", &key.prefix);
-    api.keys.put_key(key.clone(), audit).await?;
+    let order = KeyOrder { tenant, label: body.label, scopes, days: body.days };
+    let (secret, key) = api.keys.create(&principal, order).await?;
     let secret = secret.expose().to_owned();
     Ok((StatusCode::CREATED, Json(MintedBody { secret, key: key.into() })))
 }
@@ -66,22 +52,11 @@ async fn revoke(
     principal: Caller,
     Path(prefix): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let key = api.keys.find_key(&prefix).await?.filter(|key| key.tenant == principal.tenant);
-    let Some(mut key) = key else { return Err(Problem::not_found("key")) };
-    let now = api.clock.now();
-    if key.revoked_at.is_none() {
-        key.revoked_at = Some(now);
-        api.keys.put_key(key, entry(now, &principal, "key.revoke", &prefix)).await?;
-    }
+    api.keys.revoke(&principal, Some(&principal.tenant), &prefix).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn audit(State(api): State<Api>, principal: Caller) -> Result<Json<AuditsBody>, Problem> {
     let entries = api.knowledge.audit_entries(&principal.tenant, ENTRIES).await?;
     Ok(Json(AuditsBody { entries: entries.into_iter().map(Into::into).collect() }))
-}
-
-fn entry(at: Timestamp, principal: &Principal, action: &str, object: &str) -> AuditEntry {
-    let (principal, action) = (principal.name.clone(), action.to_owned());
-    AuditEntry { at, principal, action, object: object.to_owned() }
 }

@@ -23,6 +23,9 @@ use crate::routes::Route;
 const PAGE: usize = 100;
 const PAGE_MAX: usize = 1000;
 
+/// Longest date: one with a time to the nanosecond and an offset fits.
+const DATE_BYTES_MAX: usize = 40;
+
 /// Where documents go that name no collection.
 const COLLECTION: &str = "documents";
 
@@ -83,6 +86,9 @@ pub(super) struct NewDocumentBody {
     question: Option<String>,
     #[serde(default)]
     answer: Option<String>,
+    /// When the source was changed last, such as `2026-03-01`, if the document does not say.
+    #[serde(default)]
+    updated_at: Option<String>,
 }
 
 /// Which documents are listed.
@@ -168,6 +174,9 @@ fn upload(
         }
     };
     let collection = body.collection.as_deref().unwrap_or(COLLECTION);
+    if body.updated_at.as_deref().is_some_and(|date| !is_date(date)) {
+        return Err(Problem::refused("updated_at is no date such as 2026-03-01."));
+    }
     let mapping = (body.question.is_some() || body.answer.is_some())
         .then(|| extract_mapping(body.question, body.answer));
     let order = Order {
@@ -177,8 +186,21 @@ fn upload(
         doc_type: body.doc_type,
         mapping,
         is_address,
+        updated_at: body.updated_at,
     };
     Ok(Upload { order, bytes, idempotency })
+}
+
+/// A day in ISO form, with or without a time: dates are compared as text.
+fn is_date(text: &str) -> bool {
+    let is_day = |(place, byte): (usize, u8)| match place {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || b"+-:. ".contains(&byte);
+    (10..=DATE_BYTES_MAX).contains(&text.len())
+        && text.bytes().take(10).enumerate().all(is_day)
+        && text.bytes().all(is_legal)
 }
 
 fn extract_mapping(question: Option<String>, answer: Option<String>) -> engine::Mapping {
@@ -254,4 +276,21 @@ async fn delete_collection(
     let name: CollectionName = read_id(&name, "collection")?;
     let documents = api.knowledge.delete_collection(&principal, &name).await?;
     Ok(Json(DeletedBody { documents }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_date;
+
+    #[test]
+    fn a_date_is_a_day_in_iso_form_with_or_without_a_time() {
+        for date in ["2026-03-01", "2026-03-01T09:30:00.123+09:00", "2026-03-01 09:30"] {
+            assert!(is_date(date), "{date}");
+        }
+        let long = format!("2026-03-01{}", "0".repeat(40));
+        for text in ["", "2026", "2026/03/01", "01-03-2026", "2026-03-01\n", "2026-03-0가", &long]
+        {
+            assert!(!is_date(text), "{text:?}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use engine::search::{Mode, SECTION_TOKENS_MAX, SearchRequest, Widen};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::wire::{PassageBody, SearchBody, SectionBody};
+use super::wire::{PassageBody, SearchBody, SectionBody, split_conditions};
 use super::{Api, OK, READ, read_id};
 use crate::guard::Caller;
 use crate::input::{Json, Path, Query};
@@ -35,7 +35,8 @@ struct SearchQuery {
     q: String,
     #[serde(default)]
     collection: Option<String>,
-    /// Conditions separated by `;`: `has_steps=true;plan=pro|team;updated_at>=2026-01-01`.
+    /// Conditions separated by `;`: `has_steps=true;plan=pro|team;updated_at>=2026-01-01`. A `;` of a value is
+    /// written twice.
     #[serde(default)]
     filter: String,
     /// This many passages, instead of the shares of FAQs and guides.
@@ -77,7 +78,8 @@ async fn search(
     principal: Caller,
     Query(query): Query<SearchQuery>,
 ) -> Result<Json<SearchBody>, Problem> {
-    let conditions = query.filter.split(';').map(str::trim).filter(|part| !part.is_empty());
+    let conditions = split_conditions(&query.filter);
+    let conditions = conditions.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
     let request = SearchRequest {
         text: query.q,
         filter: Filter::read(conditions).map_err(|error| Problem::refused(error.to_string()))?,

@@ -1,43 +1,52 @@
-//! The API's own words: what goes over the wire, apart from what we think in.
+//! The API's own words: what goes over the wire, apart from what we think in. Commands that ask a server read them back.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use agent::filter::TagValue;
 use agent::identity::{ApiKey, AuditEntry, Timestamp};
 use agent::knowledge::{Collection, Document, Passage, Section, Status};
 use agent::ports::{Job, JobState};
+use engine::CleanupReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A document.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DocumentBody {
-    id: String,
-    collection: String,
-    source: String,
-    title: String,
-    doc_type: String,
-    format: String,
-    /// `ready` or `failed`.
-    status: &'static str,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentBody {
+    pub id: String,
+    pub collection: String,
+    pub source: String,
+    pub title: String,
+    pub doc_type: String,
+    pub format: String,
+    pub status: DocumentState,
     /// Why it failed and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    bytes: u64,
-    sections: u32,
-    chunks: u32,
-    tags: BTreeMap<String, Vec<TagBody>>,
+    pub reason: Option<String>,
+    pub bytes: u64,
+    pub sections: u32,
+    pub chunks: u32,
+    pub tags: BTreeMap<String, Vec<TagBody>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    updated_at: Option<String>,
+    pub updated_at: Option<String>,
     /// Milliseconds since 1970.
-    ingested_at: u64,
-    warnings: Vec<String>,
+    pub ingested_at: u64,
+    pub warnings: Vec<String>,
+}
+
+/// Whether a document can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentState {
+    Ready,
+    Failed,
 }
 
 /// A tag's value.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum TagBody {
+pub enum TagBody {
     Flag(bool),
     Number(f64),
     Text(String),
@@ -53,6 +62,16 @@ impl From<TagValue> for TagBody {
     }
 }
 
+impl fmt::Display for TagBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
 fn tags(tags: agent::filter::Tags) -> BTreeMap<String, Vec<TagBody>> {
     let values = |values: Vec<TagValue>| values.into_iter().map(Into::into).collect();
     tags.into_iter().map(|(name, of)| (name, values(of))).collect()
@@ -61,8 +80,8 @@ fn tags(tags: agent::filter::Tags) -> BTreeMap<String, Vec<TagBody>> {
 impl From<Document> for DocumentBody {
     fn from(document: Document) -> Self {
         let (status, reason) = match document.status {
-            Status::Ready => ("ready", None),
-            Status::Failed { reason } => ("failed", Some(reason)),
+            Status::Ready => (DocumentState::Ready, None),
+            Status::Failed { reason } => (DocumentState::Failed, Some(reason)),
         };
         Self {
             id: document.id.into(),
@@ -85,46 +104,46 @@ impl From<Document> for DocumentBody {
 }
 
 /// A page of documents.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DocumentsBody {
-    pub(super) documents: Vec<DocumentBody>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentsBody {
+    pub documents: Vec<DocumentBody>,
     /// Pass it as `after` for the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) next: Option<String>,
+    pub next: Option<String>,
 }
 
 /// A passage as found.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct PassageBody {
-    document: String,
-    section: String,
-    chunk: u32,
-    title: String,
-    source: String,
-    heading_path: Vec<String>,
-    text: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PassageBody {
+    pub document: String,
+    pub section: String,
+    pub chunk: u32,
+    pub title: String,
+    pub source: String,
+    pub heading_path: Vec<String>,
+    pub text: String,
     /// First byte of the document's text that the passage stands for, and the byte after the last.
-    start: usize,
-    end: usize,
-    tags: BTreeMap<String, Vec<TagBody>>,
+    pub start: usize,
+    pub end: usize,
+    pub tags: BTreeMap<String, Vec<TagBody>>,
     /// 0 to 1, comparable within one answer only.
-    score: f32,
+    pub score: f32,
     /// How it was found, when `explain` was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    found: Option<FoundBody>,
+    pub found: Option<FoundBody>,
 }
 
 /// The ranks and scores that each side of the search gave.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FoundBody {
-    keyword_rank: Option<u32>,
-    keyword_score: Option<f32>,
-    vector_rank: Option<u32>,
-    similarity: Option<f32>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundBody {
+    pub keyword_rank: Option<u32>,
+    pub keyword_score: Option<f32>,
+    pub vector_rank: Option<u32>,
+    pub similarity: Option<f32>,
 }
 
 impl PassageBody {
-    pub(super) fn new(passage: Passage, explain: bool) -> Self {
+    pub fn new(passage: Passage, explain: bool) -> Self {
         let found = explain.then_some(FoundBody {
             keyword_rank: passage.found.keyword_rank,
             keyword_score: passage.found.keyword_score,
@@ -149,39 +168,61 @@ impl PassageBody {
 }
 
 /// What a search found.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct SearchBody {
-    pub(super) passages: Vec<PassageBody>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchBody {
+    pub passages: Vec<PassageBody>,
     /// What the caller should know, such as that only keywords were searched.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+/// Conditions as one `filter` of a search.
+#[must_use]
+pub fn join_conditions(conditions: &[String]) -> String {
+    let doubled: Vec<String> = conditions.iter().map(|part| part.replace(';', ";;")).collect();
+    doubled.join(";")
+}
+
+/// The conditions of one `filter`.
+#[must_use]
+pub fn split_conditions(filter: &str) -> Vec<String> {
+    let mut conditions = vec![String::new()];
+    let mut rest = filter.chars().peekable();
+    while let Some(next) = rest.next() {
+        if next == ';' && rest.next_if_eq(&';').is_none() {
+            conditions.push(String::new());
+        } else if let Some(last) = conditions.last_mut() {
+            last.push(next);
+        }
+    }
+    conditions
 }
 
 /// A section of a document.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct SectionBody {
-    id: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SectionBody {
+    pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    level: u8,
-    heading: String,
-    heading_path: Vec<String>,
-    start: usize,
-    end: usize,
+    pub parent: Option<String>,
+    pub level: u8,
+    pub heading: String,
+    pub heading_path: Vec<String>,
+    pub start: usize,
+    pub end: usize,
     /// Left out in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
+    pub text: Option<String>,
     /// The section is longer than what was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    is_cut: Option<bool>,
+    pub is_cut: Option<bool>,
 }
 
 impl SectionBody {
-    pub(super) fn with_text(section: Section) -> Self {
+    pub fn with_text(section: Section) -> Self {
         let (text, is_cut) = (Some(section.text.clone()), Some(section.is_cut));
         Self { text, is_cut, ..Self::in_list(section) }
     }
 
-    pub(super) fn in_list(section: Section) -> Self {
+    pub fn in_list(section: Section) -> Self {
         Self {
             id: section.id.to_string(),
             parent: section.parent.map(|parent| parent.to_string()),
@@ -197,17 +238,17 @@ impl SectionBody {
 }
 
 /// The heading tree of a document.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct SectionsBody {
-    pub(super) sections: Vec<SectionBody>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SectionsBody {
+    pub sections: Vec<SectionBody>,
 }
 
 /// A collection.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct CollectionBody {
-    name: String,
-    doc_type: String,
-    created_at: u64,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectionBody {
+    pub name: String,
+    pub doc_type: String,
+    pub created_at: u64,
 }
 
 impl From<Collection> for CollectionBody {
@@ -221,44 +262,58 @@ impl From<Collection> for CollectionBody {
 }
 
 /// All collections.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct CollectionsBody {
-    pub(super) collections: Vec<CollectionBody>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CollectionsBody {
+    pub collections: Vec<CollectionBody>,
 }
 
 /// What a collection is to be.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewCollection {
+pub struct NewCollection {
     /// `faq`, `guide` or any other word.
-    pub(super) doc_type: String,
+    pub doc_type: String,
 }
 
 /// How much was deleted.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DeletedBody {
-    pub(super) documents: usize,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeletedBody {
+    pub documents: usize,
 }
 
 /// Accepted work.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct JobBody {
-    id: String,
-    /// `waiting`, `done` or `failed`.
-    state: &'static str,
-    source: String,
-    created_at: u64,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobBody {
+    pub id: String,
+    pub state: WorkState,
+    pub source: String,
+    pub created_at: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    finished_at: Option<u64>,
-    documents_done: u32,
-    failures: Vec<FailureBody>,
+    pub finished_at: Option<u64>,
+    pub documents_done: u32,
+    /// How many of those were known already, byte for byte.
+    #[serde(default)]
+    pub documents_unchanged: u32,
+    /// Chunks of the documents that are new or changed.
+    #[serde(default)]
+    pub chunks: u32,
+    pub failures: Vec<FailureBody>,
+}
+
+/// How far accepted work is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkState {
+    Waiting,
+    Done,
+    Failed,
 }
 
 /// A document that could not be taken in.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FailureBody {
-    source: String,
-    reason: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureBody {
+    pub source: String,
+    pub reason: String,
 }
 
 impl From<Job> for JobBody {
@@ -266,15 +321,17 @@ impl From<Job> for JobBody {
         let source = job.order.get("source").and_then(|source| source.as_str());
         Self {
             state: match job.state {
-                JobState::Waiting => "waiting",
-                JobState::Done => "done",
-                JobState::Failed => "failed",
+                JobState::Waiting => WorkState::Waiting,
+                JobState::Done => WorkState::Done,
+                JobState::Failed => WorkState::Failed,
             },
             source: source.unwrap_or_default().to_owned(),
             id: job.id,
             created_at: job.created_at.0,
             finished_at: job.finished_at.map(|at| at.0),
             documents_done: job.documents_done,
+            documents_unchanged: job.documents_unchanged,
+            chunks: job.chunks,
             failures: job
                 .failures
                 .into_iter()
@@ -285,20 +342,21 @@ impl From<Job> for JobBody {
 }
 
 /// The latest jobs.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct JobsBody {
-    pub(super) jobs: Vec<JobBody>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobsBody {
+    pub jobs: Vec<JobBody>,
 }
 
 /// A key, without its secret.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct KeyBody {
-    prefix: String,
-    label: String,
-    scopes: Vec<&'static str>,
-    created_at: u64,
-    expires_at: Option<u64>,
-    revoked_at: Option<u64>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyBody {
+    pub prefix: String,
+    pub tenant: String,
+    pub label: String,
+    pub scopes: Vec<String>,
+    pub created_at: u64,
+    pub expires_at: Option<u64>,
+    pub revoked_at: Option<u64>,
 }
 
 impl From<ApiKey> for KeyBody {
@@ -306,8 +364,9 @@ impl From<ApiKey> for KeyBody {
         let millis = |at: Option<Timestamp>| at.map(|at| at.0);
         Self {
             prefix: key.prefix,
+            tenant: key.tenant.into(),
             label: key.label,
-            scopes: key.scopes.into_iter().map(agent::identity::Scope::as_str).collect(),
+            scopes: key.scopes.iter().map(ToString::to_string).collect(),
             created_at: key.created_at.0,
             expires_at: millis(key.expires_at),
             revoked_at: millis(key.revoked_at),
@@ -316,38 +375,69 @@ impl From<ApiKey> for KeyBody {
 }
 
 /// The tenant's keys.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct KeysBody {
-    pub(super) keys: Vec<KeyBody>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KeysBody {
+    pub keys: Vec<KeyBody>,
 }
 
 /// A new key with its secret, which is shown this once.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct MintedBody {
-    pub(super) secret: String,
-    pub(super) key: KeyBody,
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+pub struct MintedBody {
+    pub secret: String,
+    pub key: KeyBody,
 }
 
 /// What a new key may do.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewKeyBody {
+pub struct NewKeyBody {
     #[serde(default)]
-    pub(super) label: String,
+    pub label: String,
     /// Of `read`, `write` and `admin`.
-    pub(super) scopes: Vec<String>,
+    pub scopes: Vec<String>,
     /// Days until it expires; never, if left out.
     #[serde(default)]
-    pub(super) days: Option<u64>,
+    pub days: Option<u64>,
+}
+
+/// What a new key may do, and whose it is.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TenantKeyBody {
+    pub tenant: String,
+    #[serde(default)]
+    pub label: String,
+    /// Of `read`, `write` and `admin`.
+    pub scopes: Vec<String>,
+    /// Days until it expires; never, if left out.
+    #[serde(default)]
+    pub days: Option<u64>,
+}
+
+/// What a clean-up did, over all tenants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CleanupBody {
+    pub tenants: u64,
+    pub jobs_forgotten: u64,
+    pub deletions_forgotten: u64,
+    pub index_bytes_freed: u64,
+}
+
+impl From<CleanupReport> for CleanupBody {
+    fn from(report: CleanupReport) -> Self {
+        let CleanupReport { tenants, jobs_forgotten, deletions_forgotten, index_bytes_freed } =
+            report;
+        Self { tenants, jobs_forgotten, deletions_forgotten, index_bytes_freed }
+    }
 }
 
 /// One line of the audit log.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct AuditBody {
-    at: u64,
-    principal: String,
-    action: String,
-    object: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditBody {
+    pub at: u64,
+    pub principal: String,
+    pub action: String,
+    pub object: String,
 }
 
 impl From<AuditEntry> for AuditBody {
@@ -358,7 +448,24 @@ impl From<AuditEntry> for AuditBody {
 }
 
 /// The latest changes, newest first.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct AuditsBody {
-    pub(super) entries: Vec<AuditBody>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditsBody {
+    pub entries: Vec<AuditBody>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{join_conditions, split_conditions};
+
+    #[test]
+    fn conditions_read_back_as_they_were_written_whatever_they_hold() {
+        for conditions in
+            [&["plan=pro|team"][..], &["a=1", "b=2"], &["title=one; two", "b=2"], &["a=;;", "b=;"]]
+        {
+            let conditions: Vec<String> = conditions.iter().map(|&part| part.to_owned()).collect();
+            assert_eq!(split_conditions(&join_conditions(&conditions)), conditions);
+        }
+        assert_eq!(split_conditions("a=1;b=2"), ["a=1", "b=2"]);
+        assert_eq!(split_conditions(""), [""]);
+    }
 }

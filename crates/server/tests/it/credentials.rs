@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use agent::identity::{Scope, Timestamp};
+use engine::keys::Secret;
 use server::Settings;
-use server::identity::Mode;
+use server::identity::{Mode, owner};
 use server::limits::{Limits, Rate};
 
-use crate::world::{LOOPBACK, NOW, World, request};
+use crate::world::{CountingEntropy, LOOPBACK, NOW, World, request};
 
 async fn check(world: &World, headers: &str, status: u16, code: &str) {
     let answer = world.get("/things", headers).await;
@@ -157,6 +158,75 @@ async fn on_loopback_without_keys_whoever_calls_is_the_owner() {
     }
     let strict = World::new(Mode::Required);
     assert_eq!(strict.get("/things", "").await.status, 401, "not if credentials are required");
+}
+
+#[tokio::test]
+async fn the_first_key_ends_the_time_of_the_open_door() {
+    let world = World::new(Mode::LocalOwner);
+    assert_eq!(world.get("/things", "").await.status, 200);
+    let key = world.key("acme", &[Scope::Read]);
+    check(&world, "", 401, "no_credentials").await;
+    check(&world, "Authorization: Bearer sk-just-any\r\n", 401, "key_unknown").await;
+    assert_eq!(world.get_with("/things", &key).await.status, 200);
+    world.change_key(&key, |kept| kept.revoked_at = Some(NOW));
+    check(&world, "", 401, "no_credentials").await;
+}
+
+/// A server that knows this owner.
+fn owned(token: &Secret, limits: Limits) -> World {
+    let settings = Settings { limits, ..Settings::default() };
+    World::with(settings, Mode::Required, vec![], |identity| identity.with_owner(token))
+}
+
+#[tokio::test]
+async fn the_owners_token_opens_everything_but_only_from_this_machine() {
+    let token = owner::token(&CountingEntropy::default()).unwrap();
+    let world = owned(&token, Limits::default());
+    let bearer = |token: &str| format!("Authorization: Bearer {token}\r\n");
+    let good = bearer(token.expose());
+    for (peer, headers, status) in [
+        ("127.0.0.1:1", good.clone(), 200),
+        ("[::1]:1", good.clone(), 200),
+        ("10.0.0.1:1", good.clone(), 401),
+        ("127.0.0.1:1", format!("{good}X-Forwarded-For: 10.0.0.1\r\n"), 401),
+        ("127.0.0.1:1", format!("{good}Via: 1.1 proxy\r\n"), 401),
+        ("127.0.0.1:1", bearer("saem-owner_"), 401),
+        ("127.0.0.1:1", bearer(&format!("{}0", token.expose())), 401),
+        ("127.0.0.1:1", bearer(&token.expose().to_uppercase()), 401),
+    ] {
+        for path in ["/things", "/owner"] {
+            let answer = world.ask_from(peer, &request("GET", path, &headers, "")).await;
+            assert_eq!(answer.status, status, "{peer} {headers}");
+            assert!(!answer.body.contains(token.expose()));
+        }
+    }
+    let stranger = World::new(Mode::LocalOwner);
+    assert_eq!(stranger.get("/things", &good).await.status, 401, "another server's token");
+}
+
+#[tokio::test]
+async fn what_concerns_every_tenant_is_the_owners_alone() {
+    let token = owner::token(&CountingEntropy::default()).unwrap();
+    let world = owned(&token, Limits::default());
+    let key = world.key("acme", &[Scope::Admin]);
+    let answer = world.get_with("/owner", &key).await;
+    assert_eq!((answer.status, answer.problem().as_str()), (403, "owner_only"));
+    assert_eq!(world.get("/owner", "").await.status, 401);
+    let open = World::new(Mode::LocalOwner);
+    assert_eq!(open.get("/owner", "").await.status, 403, "not even where nobody is asked");
+}
+
+#[tokio::test]
+async fn the_owner_is_not_held_to_a_quota() {
+    let token = owner::token(&CountingEntropy::default()).unwrap();
+    let caller_rate = Rate { per_second: 0.001, burst: 1 };
+    let world = owned(&token, Limits { caller_rate, ..Limits::default() });
+    let key = world.key("acme", &[Scope::Read]);
+    assert_eq!(world.get_with("/things", &key).await.status, 200);
+    assert_eq!(world.get_with("/things", &key).await.status, 429);
+    for _ in 0..3 {
+        assert_eq!(world.get_with("/things", token.expose()).await.status, 200);
+    }
 }
 
 fn limited(limits: Limits) -> World {

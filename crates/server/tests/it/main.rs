@@ -10,6 +10,7 @@ mod credentials;
 mod ending;
 mod hosts;
 mod limits;
+mod pages;
 mod table;
 mod tokens;
 mod world;

@@ -12,6 +12,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
+use engine::keys::{NewKey, mint};
 use futures_util::stream;
 use http::StatusCode;
 use http::header::{CONNECTION, UPGRADE};
@@ -19,7 +20,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use server::guard::{Caller, Shutdown, Standing};
 use server::health::ReadyCheck;
-use server::identity::keys::{NewKey, mint};
 use server::identity::{Identity, Mode};
 use server::input::{self, Json, Path, Query};
 use server::metrics::Metrics;
@@ -91,7 +91,7 @@ impl Clock for HandClock {
 }
 
 #[derive(Default)]
-struct CountingEntropy(AtomicU8);
+pub(crate) struct CountingEntropy(AtomicU8);
 
 impl Entropy for CountingEntropy {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), PortError> {
@@ -161,6 +161,8 @@ pub(crate) fn routes() -> Vec<Route<App>> {
             StatusCode::NO_CONTENT
         })
         .gives_nothing(StatusCode::NO_CONTENT),
+        Route::get("/owner", Access::Owner, "For the owner", || async { "yours" })
+            .gives_other(ok, "text/plain"),
         Route::get("/panic", Needs(Scope::Read), "Panics", broken_handler),
         Route::get("/wait", Needs(Scope::Read), "Waits for the bell", wait_for_bell),
         Route::get("/stream", Needs(Scope::Read), "Goes on for ever", go_on)

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use agent::ports::{Audit, DocumentList, Documents, Put};
+use redb::ReadableTable;
 use store::{Options, Store};
 use testkit::contracts;
 use testkit::samples::{id, kept, tenant};
@@ -65,6 +66,53 @@ async fn a_file_that_is_no_store_is_refused_and_left_alone() {
     std::fs::write(&path, b"this is not a database").unwrap();
     assert!(Store::open(&path, Options::default()).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), b"this is not a database");
+}
+
+/// The version that a store's file says it has.
+const META: redb::TableDefinition<&str, u64> = redb::TableDefinition::new("meta");
+
+/// A store's file as a Saem of a later schema would leave it.
+async fn of_a_later_schema(folder: &tempfile::TempDir) -> (std::path::PathBuf, u64) {
+    let store = open(folder);
+    store.put(&tenant("mine"), kept(&id('a'), "one", "text")).await.unwrap();
+    drop(store);
+    drop(reopened(folder).await);
+    let path = folder.path().join("saem.redb");
+    let database = loop {
+        match redb::Database::create(&path) {
+            Ok(database) => break database,
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let write = database.begin_write().unwrap();
+    let later = {
+        let mut meta = write.open_table(META).unwrap();
+        let known = meta.get("schema").unwrap().unwrap().value();
+        meta.insert("schema", known + 1).unwrap();
+        known + 1
+    };
+    write.commit().unwrap();
+    (path, later)
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_schema_is_refused_with_both_versions_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, later) = of_a_later_schema(&folder).await;
+    let before = std::fs::read(&path).unwrap();
+    let changed = std::fs::metadata(&path).unwrap().modified().unwrap();
+    let refused = Store::open(&path, Options::default()).err().unwrap();
+    let text = refused.to_string();
+    assert!(text.contains("newer saem") && text.contains("use that version"), "{text}");
+    match refused {
+        store::OpenError::Newer { found, known, .. } => {
+            assert_eq!((found, known + 1), (later, later))
+        }
+        other => panic!("{other}"),
+    }
+    assert!(std::fs::read(&path).unwrap() == before, "not a byte of it was changed");
+    assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), changed);
 }
 
 #[tokio::test]

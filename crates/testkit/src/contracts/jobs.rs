@@ -22,6 +22,8 @@ fn job(id: &str) -> Job {
         state: JobState::Waiting,
         order: serde_json::json!({ "source": "x" }),
         documents_done: 0,
+        documents_unchanged: 0,
+        chunks: 0,
         failures: vec![],
         tries: 0,
     }

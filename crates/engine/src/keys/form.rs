@@ -1,4 +1,4 @@
-//! API keys: how they are made, recognised and compared.
+//! The form of an API key: how one is made, recognised and compared.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 pub struct Secret(String);
 
 impl Secret {
-    pub(crate) fn new(text: String) -> Self {
+    #[must_use]
+    pub fn new(text: String) -> Self {
         Self(text)
     }
 
@@ -69,12 +70,14 @@ pub fn mint(entropy: &dyn Entropy, wanted: NewKey) -> Result<(Secret, ApiKey), P
 }
 
 /// Whether this means to be one of our keys.
-pub(crate) fn looks_like_one(text: &str) -> bool {
+#[must_use]
+pub fn looks_like_one(text: &str) -> bool {
     text.starts_with(MARK)
 }
 
 /// The public part of a key that was copied without a mistake.
-pub(crate) fn checked_prefix(text: &str) -> Option<&str> {
+#[must_use]
+pub fn checked_prefix(text: &str) -> Option<&str> {
     let whole_chars = MARK.len() + PREFIX_CHARS + 1 + SECRET_CHARS + CHECKSUM_CHARS;
     if text.len() != whole_chars {
         return None;
@@ -87,7 +90,8 @@ pub(crate) fn checked_prefix(text: &str) -> Option<&str> {
 }
 
 /// The key, if it is the one whose secret this is. Takes the same time for a wrong secret as for an unknown key.
-pub(crate) fn matching(known: Option<ApiKey>, secret: &str) -> Option<ApiKey> {
+#[must_use]
+pub fn matching(known: Option<ApiKey>, secret: &str) -> Option<ApiKey> {
     let given = hash(secret);
     let kept = known.as_ref().map_or_else(|| "0".repeat(given.len()), |key| key.hash.clone());
     let same: bool = given.as_bytes().ct_eq(kept.as_bytes()).into();
