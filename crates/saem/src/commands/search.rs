@@ -29,6 +29,13 @@ pub(crate) async fn run(config: Config, search: args::Search, output: &Output) -
     };
     let search = Search { request, conditions: search.conditions, explain: search.explain };
     let backend = Backend::open(&config).await?;
+    if let Backend::Local(_) = backend {
+        // Another version, or a process that was killed, may have left something to index; a server does that while
+        // it answers, but this process ends with its answer.
+        if let Err(error) = output.while_indexing(backend.settle()).await {
+            output.line(&format!("note: some documents cannot be found yet: {error:#}"))?;
+        }
+    }
     let answer = backend.search(search).await?;
     backend.close().await;
     output.json(&answer)?;
