@@ -4,6 +4,7 @@ mod convert;
 mod gate;
 mod golden;
 mod tidy;
+mod versions;
 
 use std::process::ExitCode;
 

@@ -1,3 +1,5 @@
+//! Tests of taking words apart: Korean, English, codes and numbers, in documents and questions.
+
 use super::*;
 
 /// Checks the whole words of a text, as the index and the question see them.

@@ -1,3 +1,5 @@
+//! Tests of the keyword query: which passage a question finds first, in an index in memory.
+
 use tantivy::Index;
 use tantivy::collector::TopDocs;
 use tantivy::schema::{STORED, Schema, Value};
