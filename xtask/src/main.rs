@@ -5,6 +5,7 @@ mod convert;
 mod gate;
 mod golden;
 mod tidy;
+mod versions;
 
 use std::process::ExitCode;
 

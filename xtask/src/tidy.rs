@@ -15,9 +15,6 @@ const FILE_LINES_MAX: usize = 500;
 /// Files that are longer, each with the length it has now. The list may only get shorter.
 const LONG_FILES: &[(&str, usize)] = &[];
 
-/// Packages in `Cargo.lock`, tests' and other platforms' included. May only be lowered.
-const LOCK_PACKAGES_MAX: usize = 450;
-
 /// Names that say nothing; what would go there lives with its only user.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "misc"];
 
@@ -94,10 +91,17 @@ pub(crate) fn run() -> Result<()> {
 pub(crate) fn faults(root: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     let sources = [files(&root.join("crates"), "rs"), files(&root.join("web"), "js")].concat();
-    for path in sources {
-        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        match fs::read_to_string(&path) {
-            Ok(text) => faults.extend(file_faults(&name, &text)),
+    let chores = files(&root.join("xtask"), "rs");
+    for path in sources.iter().chain(&chores) {
+        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        match fs::read_to_string(path) {
+            Ok(text) => {
+                faults.extend(first_line_fault(&name, &text));
+                // The chores are about the rules, so they name what the rules forbid.
+                if !name.starts_with("xtask/") {
+                    faults.extend(file_faults(&name, &text));
+                }
+            }
             Err(error) => faults.push(format!("{name}: cannot be read: {error}")),
         }
     }
@@ -115,17 +119,22 @@ pub(crate) fn faults(root: &Path) -> Vec<String> {
             faults.extend(tree_faults(root, room.name));
         }
     }
-    faults.extend(lock_faults(&fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default()));
+    let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
+    faults.extend(crate::versions::faults(&lock));
     faults
+}
+
+/// Tests are read too, so their files say what they are for as well.
+fn first_line_fault(name: &str, text: &str) -> Option<String> {
+    let opening = if name.ends_with(".js") { "// " } else { "//! " };
+    let says = text.lines().next().and_then(|line| line.strip_prefix(opening));
+    let says_nothing = says.is_none_or(|words| words.trim().is_empty());
+    says_nothing.then(|| format!("{name}: its first line, `{opening}…`, says what the file is for"))
 }
 
 fn file_faults(name: &str, text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let is_test = name.ends_with("/tests.rs") || name.contains("/tests/");
-    let opening = if name.ends_with(".js") { "// " } else { "//! " };
-    if !is_test && !text.starts_with(opening) {
-        faults.push(format!("{name}: its first line, `{opening}…`, says what the file is for"));
-    }
     if name.split(['/', '.']).any(|part| EMPTY_NAMES.contains(&part)) {
         faults.push(format!("{name}: a name that says nothing; put the code with its only user"));
     }
@@ -201,12 +210,6 @@ fn tree_faults(root: &Path, name: &str) -> Vec<String> {
         .collect()
 }
 
-fn lock_faults(lock: &str) -> Option<String> {
-    let packages = lock.lines().filter(|line| *line == "[[package]]").count();
-    let fits = (1..=LOCK_PACKAGES_MAX).contains(&packages);
-    (!fits).then(|| format!("Cargo.lock: {packages} packages, 1 to {LOCK_PACKAGES_MAX} allowed"))
-}
-
 fn folders(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries
@@ -279,10 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_that_is_missing_or_too_long_is_a_fault() {
-        assert_eq!(lock_faults("[[package]]\n"), None);
-        assert!(lock_faults("").is_some());
-        assert!(lock_faults(&"[[package]]\n".repeat(LOCK_PACKAGES_MAX + 1)).is_some());
+    fn every_file_says_first_what_it_is_for_and_tests_are_no_exception() {
+        for name in ["crates/agent/src/turn.rs", "crates/agent/src/turn/tests.rs", "xtask/src/a.rs"]
+        {
+            assert_eq!(first_line_fault(name, "//! Decides.\nuse x;\n"), None, "{name}");
+            for text in ["", "use x;\n", "\n//! Late.\n", "//! \n", "// Not a doc.\n", "//!\n"] {
+                assert!(first_line_fault(name, text).is_some(), "{name} {text:?}");
+            }
+        }
+        assert_eq!(first_line_fault("web/page.js", "// The page.\n"), None);
+        assert!(first_line_fault("web/page.js", "let x;\n").is_some());
     }
 
     #[test]

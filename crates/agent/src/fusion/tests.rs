@@ -1,3 +1,5 @@
+//! Tests of merging the two lists: which side is believed, and in which order passages come out.
+
 use super::*;
 
 fn keyword(coverage: f32, hits: &[(u32, f32)]) -> KeywordFound<u32> {

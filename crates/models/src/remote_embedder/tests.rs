@@ -1,3 +1,5 @@
+//! Tests of the embedder behind a server, against one that answers from a script.
+
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

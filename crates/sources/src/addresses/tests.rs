@@ -1,3 +1,5 @@
+//! Tests of which addresses are inside: the whole table of networks, and every way of hiding one.
+
 use std::net::IpAddr;
 
 use super::{Network, NotANetwork, is_blocked, is_never_allowed};

@@ -1,3 +1,5 @@
+//! Tests of the egress guard, against servers on loopback that try to lead it inside.
+
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr};

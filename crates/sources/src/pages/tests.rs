@@ -1,3 +1,5 @@
+//! Tests of fetching pages through the guard.
+
 use std::sync::Arc;
 
 use agent::ports::{Fetched, Pages as _, PortError};
