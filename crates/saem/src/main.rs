@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod config;
+mod memory;
 mod output;
 mod system;
 mod wiring;
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Command::Worker = cli.command {
         return ended(engine::worker::serve().map_err(Into::into).map(|()| ExitCode::SUCCESS));
+    }
+    if let Command::Serve | Command::Demo = cli.command {
+        memory::give_back();
     }
     ended(start(cli))
 }

@@ -16,5 +16,6 @@ mod cli;
 mod crash;
 mod disk;
 mod embedder;
+mod hostile;
 mod tenants;
 mod world;
