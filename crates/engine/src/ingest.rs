@@ -237,7 +237,7 @@ fn check_source(source: &str) -> Result<(), EngineError> {
         return Ok(());
     }
     Err(EngineError::Refused(format!(
-        "a document needs a source name of 1 to {SOURCE_BYTES_MAX} bytes without control characters"
+        "the document's name cannot be used: give it one of 1 to {SOURCE_BYTES_MAX} bytes without control characters"
     )))
 }
 

@@ -22,6 +22,12 @@ const RETRY_WAIT_GROWTH: u32 = 4;
 /// Longest idempotency key.
 const IDEMPOTENCY_BYTES_MAX: usize = 200;
 
+/// Documents of running jobs that are in memory at once, in MiB: four of the largest, or some hundred usual ones.
+pub(crate) const MEBIBYTES_AT_ONCE: u32 = 256;
+
+/// What a document counts for whose size is not known before it is fetched.
+const MEBIBYTES_OF_ADDRESS: u32 = 8;
+
 /// What a job is to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Order {
@@ -62,8 +68,11 @@ impl Knowledge {
             let why = format!("an idempotency key has at most {IDEMPOTENCY_BYTES_MAX} bytes");
             return Err(EngineError::Refused(why));
         }
-        let order = serde_json::to_value(&upload.order)
+        let mut order = serde_json::to_value(&upload.order)
             .map_err(|error| EngineError::Refused(error.to_string()))?;
+        if let (Some(order), false) = (order.as_object_mut(), upload.order.is_address) {
+            order.insert("bytes".to_owned(), upload.bytes.len().into());
+        }
         let now = self.parts.clock.now();
         let job = Job {
             id: self.new_id()?,
@@ -113,10 +122,15 @@ impl Knowledge {
     pub(crate) fn run_job(&self, tenant: TenantId, job: Job) {
         let (this, stopping) = (self.clone(), self.parts.tasks.stopping());
         self.parts.tasks.spawn(async move {
-            let id = job.id.clone();
+            let (id, mebibytes) = (job.id.clone(), mebibytes_of(&job));
+            let doing = async {
+                // Closed never, so that there always is room at last.
+                let _room = this.job_room.acquire_many(mebibytes).await;
+                this.do_job(&tenant, job).await
+            };
             tokio::select! {
                 () = stopping.cancelled() => {}
-                outcome = this.do_job(&tenant, job) => {
+                outcome = doing => {
                     if let Err(error) = outcome {
                         tracing::warn!(%tenant, job = id, %error, "a job has to wait");
                     }
@@ -226,7 +240,47 @@ fn is_passing(error: &EngineError) -> bool {
     }
 }
 
+/// What a job's document takes of the room for all, at least one MiB and at most all of it.
+fn mebibytes_of(job: &Job) -> u32 {
+    let bytes = job.order.get("bytes").and_then(serde_json::Value::as_u64);
+    let mebibytes = bytes.map_or(u64::from(MEBIBYTES_OF_ADDRESS), |bytes| (bytes >> 20) + 1);
+    u32::try_from(mebibytes).unwrap_or(MEBIBYTES_AT_ONCE).min(MEBIBYTES_AT_ONCE)
+}
+
 fn source_of(job: &Job) -> String {
     let source = job.order.get("source").and_then(serde_json::Value::as_str);
     source.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::identity::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn room(order: serde_json::Value) -> u32 {
+        mebibytes_of(&Job {
+            id: String::new(),
+            principal: String::new(),
+            created_at: Timestamp(0),
+            accepted: 0,
+            finished_at: None,
+            state: JobState::Waiting,
+            order,
+            documents_done: 0,
+            documents_unchanged: 0,
+            chunks: 0,
+            failures: Vec::new(),
+            tries: 0,
+        })
+    }
+
+    #[test]
+    fn a_job_waits_for_as_much_room_as_its_document_takes() {
+        assert_eq!(room(json!({ "bytes": 0 })), 1);
+        assert_eq!(room(json!({ "bytes": 64 << 20 })), 65);
+        assert_eq!(room(json!({ "bytes": u64::MAX })), MEBIBYTES_AT_ONCE);
+        assert_eq!(room(json!({})), MEBIBYTES_OF_ADDRESS);
+    }
 }

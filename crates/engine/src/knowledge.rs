@@ -12,7 +12,7 @@ use agent::ports::{
 };
 use agent::retrieval::Shares;
 use extract::SplitLimits;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::error::EngineError;
 use crate::indexing::Indexer;
@@ -73,6 +73,8 @@ pub struct Knowledge {
     indexers: Arc<Mutex<HashMap<TenantId, Arc<Indexer>>>>,
     /// Counts the jobs that have ended in this process.
     pub(crate) jobs_ended: watch::Sender<u64>,
+    /// Room for the documents of running jobs, in MiB.
+    pub(crate) job_room: Arc<Semaphore>,
 }
 
 impl Knowledge {
@@ -83,6 +85,7 @@ impl Knowledge {
             rules: Arc::new(rules),
             indexers: Arc::default(),
             jobs_ended: watch::channel(0).0,
+            job_room: Arc::new(Semaphore::new(crate::jobs::MEBIBYTES_AT_ONCE as usize)),
         }
     }
 

@@ -7,6 +7,8 @@ use crate::{ExtractError, Format, Hint, charset};
 const PDF_MAGIC: &[u8] = b"%PDF-";
 const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 const DOCX_PART: &[u8] = b"word/document.xml";
+/// Parts by which an archive is known to be something else, whatever it is called.
+const OTHER_PARTS: [&[u8]; 2] = [b"xl/workbook.xml", b"ppt/presentation.xml"];
 /// The container of old Office files, and of new ones with a password.
 const OLE_MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
 const OLE_ENCRYPTED_PART: &[u8] = b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0";
@@ -46,7 +48,10 @@ fn by_signature(bytes: &[u8], named: Option<Format>) -> Result<Option<Format>, E
         return Ok(Some(Format::Pdf));
     }
     if bytes.starts_with(ZIP_MAGIC) {
-        let is_docx = contains(bytes, DOCX_PART);
+        // One that only its name calls a Word document is a damaged one, and its reader says how.
+        let is_docx = contains(bytes, DOCX_PART)
+            || (named == Some(Format::Docx)
+                && !OTHER_PARTS.iter().any(|part| contains(bytes, part)));
         return if is_docx { Ok(Some(Format::Docx)) } else { Err(ExtractError::UnknownType) };
     }
     if bytes.starts_with(OLE_MAGIC) {
@@ -170,6 +175,12 @@ mod tests {
     }
 
     #[test]
+    fn an_archive_that_is_called_a_word_document_is_left_to_its_reader() {
+        assert_eq!(detected(b"PK\x03\x04 not a zip", "x.docx"), Ok(Format::Docx));
+        assert_eq!(detected(b"PK\x03\x04 not a zip", "x.zip"), Err(ExtractError::UnknownType));
+    }
+
+    #[test]
     fn unknown_binaries_and_locked_office_files_get_a_clear_error() {
         assert_eq!(
             detected(b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x01\0\0", "x.md"),
@@ -179,6 +190,7 @@ mod tests {
             detected(b"PK\x03\x04 xl/workbook.xml", "x.docx"),
             Err(ExtractError::UnknownType)
         );
+        assert_eq!(detected(b"PK\x03\x04 hwpx", "x.hwpx"), Err(ExtractError::UnknownType));
         let locked = [OLE_MAGIC, &[0; 64], OLE_ENCRYPTED_PART].concat();
         assert_eq!(detected(&locked, "x.docx"), Err(ExtractError::Encrypted));
         assert_eq!(detected(b"", "x.md"), Err(ExtractError::Empty));

@@ -13,18 +13,14 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Extracted, ExtractEr
     let Some(document) = archive.part("word/document.xml")? else {
         return Err(ExtractError::malformed(Format::Docx, "it has no word/document.xml"));
     };
-    let styles = match archive.part("word/styles.xml")? {
-        Some(part) => styles::styles(&part, limits)?,
-        None => styles::Styles::default(),
-    };
-    let numbering = match archive.part("word/numbering.xml")? {
-        Some(part) => styles::numbering(&part, limits)?,
-        None => styles::Numbering::default(),
-    };
-    let title = match archive.part("docProps/core.xml")? {
-        Some(part) => styles::title(&part, limits)?,
-        None => None,
-    };
+    // All parts are inflated before the first is parsed: a bomb is refused before it has cost more.
+    let styles = archive.part("word/styles.xml")?;
+    let numbering = archive.part("word/numbering.xml")?;
+    let properties = archive.part("docProps/core.xml")?;
+    let styles = styles.map(|part| styles::styles(&part, limits)).transpose()?.unwrap_or_default();
+    let numbering = numbering.map(|part| styles::numbering(&part, limits)).transpose()?;
+    let numbering = numbering.unwrap_or_default();
+    let title = properties.map(|part| styles::title(&part, limits)).transpose()?.flatten();
     let mut draft = Draft::new(limits);
     let style_title = body::write(&document, &styles, &numbering, &mut draft)?;
     Ok(draft.finish(Format::Docx, title.or(style_title)))

@@ -5,6 +5,8 @@
 //! ends in a result or in an [`ExtractError`] that says what to do about it.
 
 mod charset;
+#[cfg(any(test, fuzzing))]
+pub mod checks;
 mod detect;
 mod document;
 mod docx;

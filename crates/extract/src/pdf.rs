@@ -40,6 +40,9 @@ fn read_document(bytes: &[u8], limits: &Limits) -> Result<Extracted, ExtractErro
         within("pages", pages.len() + 1, limits.pages_max)?;
         pages.push(reader.lines(id)?);
     }
+    if pages.is_empty() {
+        return Err(ExtractError::malformed(Format::Pdf, "it has no pages"));
+    }
     let mut draft = Draft::new(limits);
     let (page_starts, heading) = layout::write(pages, &mut draft)?;
     if !draft.text.chars().any(char::is_alphanumeric) {

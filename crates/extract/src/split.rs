@@ -251,7 +251,6 @@ fn tokens(text: &str, range: Range<usize>) -> usize {
 }
 
 #[cfg(test)]
-#[expect(clippy::string_slice, reason = "a test may panic")]
 mod properties;
 #[cfg(test)]
 #[expect(clippy::string_slice, reason = "a test may panic")]

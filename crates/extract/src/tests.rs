@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{ExtractError, Format, Hint, Limits, SplitLimits, extract, split};
+use crate::{ExtractError, Format, Hint, Limits, SplitLimits, checks, extract, split};
 
 const NAMES: [&str; 8] =
     ["x.md", "x.txt", "x.html", "x.pdf", "x.docx", "x.csv", "x.json", "x.jsonl"];
@@ -72,6 +72,35 @@ fn markdown_marks_without_end_are_survived() {
     ] {
         survives(text.repeat(20_000).as_bytes());
     }
+}
+
+/// The committed inputs of a fuzz target: a name and its bytes each.
+fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let files = std::fs::read_dir(folder.join(target)).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (path.display().to_string(), std::fs::read(&path).unwrap())).collect()
+}
+
+#[test]
+fn what_the_fuzzer_has_found_still_holds() {
+    for (target, check) in [("chunker", checks::chunker as fn(&[u8])), ("html", checks::html)] {
+        let inputs = corpus(target);
+        assert!(inputs.len() > 20, "the corpus of {target} is there");
+        for (name, bytes) in inputs {
+            // The name is told only when the check panics.
+            let outcome = std::panic::catch_unwind(|| check(&bytes));
+            assert!(outcome.is_ok(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_corpora_stay_small() {
+    let sizes = ["chunker", "html"].map(|target| {
+        let sizes = corpus(target).into_iter().map(|(_, bytes)| bytes.len());
+        sizes.sum::<usize>()
+    });
+    assert!(sizes.iter().sum::<usize>() <= 1 << 20, "{sizes:?}");
 }
 
 proptest! {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use http::header::CONNECTION;
 use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -213,6 +214,9 @@ impl Server {
             cors::vary(&mut response);
         }
         seal(&mut response);
+        if response.headers().get(CONNECTION).is_some_and(|value| value == "close") {
+            phase.ends();
+        }
         let route = response.extensions().get::<RouteLabel>().map_or(UNMATCHED, |label| label.0);
         let (status, took) = (response.status(), started.elapsed());
         tracing::debug!(%method, route, %status, ?took, "answered");

@@ -9,4 +9,5 @@
 pub mod clock;
 pub mod contracts;
 pub mod embeddings;
+pub mod hostile;
 pub mod samples;

@@ -16,6 +16,10 @@ use super::wire::{ANSWER_BYTES_MAX, Answer, HEADER_BYTES_MAX, ReadOrder, Request
 /// Documents a child reads before it is replaced: what it may have hoarded goes with it.
 const DOCUMENTS_PER_CHILD: u32 = 2000;
 
+/// After a document of more than this, or one that could not be read, a child is replaced at once: the addresses
+/// that its allocator keeps count against the next document.
+const HOARDED_BYTES_MAX: usize = 1 << 20;
+
 /// Documents up to this many bytes fit into a pipe together with their header.
 const SMALL_BYTES_MAX: usize = 32 << 10;
 
@@ -99,7 +103,8 @@ impl Pool {
             }
         };
         reader.documents_left = reader.documents_left.saturating_sub(1);
-        if !matches!(outcome, Err(ReadError::Deadly(_))) && reader.documents_left > 0 {
+        let hoards = |answer: &Vec<u8>| bytes.len().max(answer.len()) > HOARDED_BYTES_MAX;
+        if !outcome.as_ref().map_or(true, hoards) && reader.documents_left > 0 {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
         }
         drop(turn);

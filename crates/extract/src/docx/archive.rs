@@ -16,6 +16,12 @@ const ENTRIES_MAX: usize = 10_000;
 /// The record that ends an archive: its signature, and where the number of entries stands in it.
 const END_SIGNATURE: &[u8] = b"PK\x05\x06";
 const END_ENTRIES_OFFSET: usize = 10;
+/// What stands right before it in a 64-bit archive: where the record with the true numbers is.
+const LOCATOR_SIGNATURE: &[u8] = b"PK\x06\x07";
+const LOCATOR_BYTES: usize = 20;
+const LOCATOR_END_OFFSET: usize = 8;
+const END_64_SIGNATURE: &[u8] = b"PK\x06\x06";
+const END_64_ENTRIES_OFFSET: usize = 32;
 /// How far from the end of the file that record may stand.
 const END_SEARCH_BYTES: usize = 66_000;
 
@@ -59,15 +65,34 @@ fn damaged<E: Error>(error: E) -> ExtractError {
     ExtractError::malformed(Format::Docx, error.to_string())
 }
 
-/// The number of entries that the archive claims; the most a number can be when it is a 64-bit archive.
+/// The number of entries that the archive claims.
 fn entries(bytes: &[u8]) -> usize {
-    let tail = bytes.get(bytes.len().saturating_sub(END_SEARCH_BYTES)..).unwrap_or(bytes);
+    let tail_start = bytes.len().saturating_sub(END_SEARCH_BYTES);
+    let tail = bytes.get(tail_start..).unwrap_or(bytes);
     let end = tail.windows(END_SIGNATURE.len()).rposition(|window| window == END_SIGNATURE);
-    let count = end.and_then(|at| tail.get(at + END_ENTRIES_OFFSET..at + END_ENTRIES_OFFSET + 2));
-    match count {
-        Some([low, high]) => usize::from(u16::from_le_bytes([*low, *high])),
-        _ => 0,
+    let Some(end) = end.map(|at| tail_start + at) else { return 0 };
+    match field(bytes, end + END_ENTRIES_OFFSET) {
+        Some(count) if count == [u8::MAX; 2] => {
+            entries_of_64_bits(bytes, end).unwrap_or(usize::from(u16::MAX))
+        }
+        Some(count) => usize::from(u16::from_le_bytes(count)),
+        None => 0,
     }
+}
+
+/// The number that did not fit into the record at `end`, if there is another record for it.
+fn entries_of_64_bits(bytes: &[u8], end: usize) -> Option<usize> {
+    let locator = bytes.get(end.checked_sub(LOCATOR_BYTES)?..end)?;
+    locator.starts_with(LOCATOR_SIGNATURE).then_some(())?;
+    let at = usize::try_from(u64::from_le_bytes(field(locator, LOCATOR_END_OFFSET)?)).ok()?;
+    let record = bytes.get(at..)?;
+    record.starts_with(END_64_SIGNATURE).then_some(())?;
+    let count = u64::from_le_bytes(field(record, END_64_ENTRIES_OFFSET)?);
+    Some(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+fn field<const LENGTH: usize>(bytes: &[u8], at: usize) -> Option<[u8; LENGTH]> {
+    bytes.get(at..)?.first_chunk().copied()
 }
 
 fn as_text(bytes: Vec<u8>) -> Result<String, ExtractError> {

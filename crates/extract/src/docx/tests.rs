@@ -142,6 +142,35 @@ fn deep_nesting_is_refused() {
 }
 
 #[test]
+fn the_number_of_files_is_read_from_64_bit_archives_too() {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().large_file(true);
+    writer.start_file("word/document.xml", options).unwrap();
+    writer.write_all(document(&paragraph("", "wide")).as_bytes()).unwrap();
+    let bytes = writer.finish().unwrap().into_inner();
+    let end = bytes.len() - 22;
+    assert!(bytes[end..].starts_with(b"PK\x05\x06"));
+    let (list_bytes, list_start) =
+        (bytes[end + 12..end + 16].to_vec(), bytes[end + 16..end + 20].to_vec());
+    let wide = |count: u64| {
+        let mut wide = bytes[..end].to_vec();
+        wide.extend(b"PK\x06\x06");
+        wide.extend(44u64.to_le_bytes());
+        wide.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        wide.extend([count.to_le_bytes(), count.to_le_bytes()].concat());
+        wide.extend([list_bytes.as_slice(), &[0; 4], &list_start, &[0; 4]].concat());
+        wide.extend(b"PK\x06\x07\0\0\0\0");
+        wide.extend((end as u64).to_le_bytes());
+        wide.extend([1, 0, 0, 0]);
+        wide.extend(b"PK\x05\x06\0\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0\0");
+        read(&wide, &Limits::default())
+    };
+    assert_eq!(wide(1).unwrap().text, "wide");
+    let too_many = ExtractError::TooLarge { what: "files in the archive", limit: 10_000 };
+    assert_eq!(wide(1 << 60), Err(too_many));
+}
+
+#[test]
 fn an_archive_without_a_document_or_cut_short_is_damaged() {
     let bytes = archive(&[("other.xml", b"<x/>")]);
     assert!(matches!(read(&bytes, &Limits::default()), Err(ExtractError::Malformed { .. })));

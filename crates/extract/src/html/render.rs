@@ -278,12 +278,16 @@ impl Table {
 
 /// Whether the table that begins here has rows and columns of values, not the layout of a page.
 fn is_data_table(rest: &str) -> bool {
-    let Some(inner) = rest.find("</table").and_then(|end| rest.get(..end)) else { return false };
+    // A table around another one is a layout; to look past that one's tag would be to look at all that follows,
+    // and for each of them again.
+    let mut until_tables = rest.match_indices("table").filter_map(|(at, _)| rest.get(..at));
+    let next = until_tables.find(|before| before.ends_with('<') || before.ends_with("</"));
+    let Some(inner) = next.and_then(|before| before.strip_suffix("</")) else { return false };
     let rows = inner.matches("<tr").count();
     let cells = inner.matches("<td").count()
         + inner.matches("<th>").count()
         + inner.matches("<th ").count();
-    let holds_layout = ["<table", "<h1", "<h2", "<h3"].iter().any(|tag| inner.contains(tag));
+    let holds_layout = ["<h1", "<h2", "<h3"].iter().any(|tag| inner.contains(tag));
     rows >= 2 && cells > rows && !holds_layout
 }
 

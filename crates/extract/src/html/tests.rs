@@ -65,6 +65,17 @@ fn layout_tables_become_paragraphs() {
 }
 
 #[test]
+fn a_table_in_a_layout_is_still_a_table() {
+    let inner = "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>";
+    let html = format!(
+        "<table><tr><td>menu</td><td>{inner}</td></tr><tr><td>x</td><td>y</td></tr></table>"
+    );
+    let text = rendered(&html);
+    assert!(text.contains("| a | b |\n| --- | --- |\n| 1 | 2 |"), "{text}");
+    assert!(!text.contains("| menu"), "{text}");
+}
+
+#[test]
 fn deep_pages_are_refused_quickly() {
     for tag in ["<div>", "<div/>", "<b>", "<span a=1>", "<table><tr><td>", "<ul><li>", "<div></b>"]
     {

@@ -62,7 +62,7 @@ impl CMap {
                 self.ranges.insert(number(low), (number(high), utf_16(text)));
             }
             (Section::Ranges, [Value::Code(low), Value::Code(_), Value::List(texts)]) => {
-                let codes = number(low)..;
+                let codes = number(low)..=u32::MAX;
                 self.characters.extend(codes.zip(texts.iter().map(|text| utf_16(text))));
             }
             _ => return,

@@ -184,7 +184,7 @@ fn cid_widths(font: &Dictionary, document: &Document) -> Widths {
         let second = document.dereference(second).map_or(second, |(_, object)| object);
         rest = after;
         if let Ok(each) = second.as_array() {
-            let codes = first..;
+            let codes = first..=u32::MAX;
             widths
                 .ranges
                 .extend(codes.zip(each).map(|(code, width)| (code, code, float(width, document))));

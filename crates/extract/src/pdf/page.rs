@@ -13,6 +13,8 @@ use crate::pdf::fonts::Font;
 
 /// How deep forms may stand in forms: real files have two or three levels.
 const FORM_DEPTH_MAX: usize = 8;
+/// Most forms drawn in one document: forms that draw forms make many of few, and a map has some thousands.
+const FORMS_DRAWN_MAX: usize = 50_000;
 /// Most saved states of the drawing program.
 const STATES_MAX: usize = 256;
 /// A gap wider than this part of the size is a blank between words.
@@ -38,6 +40,7 @@ pub(super) struct Reader<'a> {
     /// Fonts by where their dictionaries lie in memory: pages share them.
     fonts: BTreeMap<*const Dictionary, Rc<Font>>,
     inflated: usize,
+    forms_drawn: usize,
     text_bytes: usize,
     /// Codes without a known letter.
     pub(super) unreadable: usize,
@@ -45,7 +48,15 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(document: &'a Document, limits: &'a Limits) -> Self {
-        Self { document, limits, fonts: BTreeMap::new(), inflated: 0, text_bytes: 0, unreadable: 0 }
+        Self {
+            document,
+            limits,
+            fonts: BTreeMap::new(),
+            inflated: 0,
+            forms_drawn: 0,
+            text_bytes: 0,
+            unreadable: 0,
+        }
     }
 
     /// The lines of a page in the order in which they were drawn.
@@ -54,15 +65,27 @@ impl<'a> Reader<'a> {
         let content = self.document.get_page_content_with_limit(page, room);
         let content = content.map_err(|error| explained(&error, self.limits))?;
         self.inflated += content.len();
-        let mut resources = Vec::new();
-        if let Ok((own, shared)) = self.document.get_page_resources(page) {
-            resources.extend(own);
-            resources
-                .extend(shared.into_iter().filter_map(|id| self.document.get_dictionary(id).ok()));
-        }
+        let resources = self.resources(page);
         let mut run = Run { reader: self, lines: Vec::new(), depth: 0 };
         run.content(&content, &resources, Matrix::IDENTITY)?;
         Ok(run.lines)
+    }
+
+    /// What the page has at hand, its own first.
+    fn resources(&self, page: ObjectId) -> Vec<&'a Dictionary> {
+        let document = self.document;
+        match document.get_page_resources(page) {
+            Ok((own, shared)) => {
+                let shared = shared.into_iter().filter_map(|id| document.get_dictionary(id).ok());
+                own.into_iter().chain(shared).collect()
+            }
+            // The nodes above the page loop: what stands in the page itself is still good.
+            Err(_) => {
+                let own = document.get_dictionary(page);
+                let own = own.and_then(|page| page.get_deref(b"Resources", document));
+                own.and_then(Object::as_dict).into_iter().collect()
+            }
+        }
     }
 
     fn font(
@@ -181,9 +204,11 @@ impl<'a> Run<'_, 'a> {
         let room = limits.inflated_bytes_max.saturating_sub(self.reader.inflated);
         let content =
             form.get_plain_content_with_limit(room).map_err(|error| explained(&error, limits))?;
-        // A form drawn again and again costs each time; an empty one costs a little too.
-        self.reader.inflated += content.len() + 1;
+        // A form drawn again and again costs each time.
+        self.reader.inflated += content.len();
         within("inflated bytes", self.reader.inflated, limits.inflated_bytes_max)?;
+        self.reader.forms_drawn += 1;
+        within("drawn forms", self.reader.forms_drawn, FORMS_DRAWN_MAX)?;
         let own = form.dict.get_deref(b"Resources", self.reader.document).and_then(Object::as_dict);
         let mut inner: Vec<&Dictionary> = own.into_iter().collect();
         inner.extend(resources);

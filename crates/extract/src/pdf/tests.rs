@@ -183,6 +183,69 @@ fn hostile_structures_end_in_an_error() {
 }
 
 #[test]
+fn a_file_without_pages_is_damaged_and_not_a_scan() {
+    let objects = [
+        (1, "<< /Type /Catalog /Pages 2 0 R >>".to_owned()),
+        (2, "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 99 >>".to_owned()),
+    ];
+    let found = read(&file(&objects, ""), &Limits::default());
+    assert_eq!(found, Err(ExtractError::malformed(Format::Pdf, "it has no pages")));
+}
+
+/// A page with a font of this dictionary that shows `ab` in UTF-16, under pages with more entries.
+fn with_font(font: &str, pages: &str) -> Vec<u8> {
+    let program = "BT /F1 10 Tf 72 700 Td <00610062> Tj ET";
+    let objects = [
+        (1, "<< /Type /Catalog /Pages 2 0 R >>".to_owned()),
+        (2, format!("<< /Type /Pages /Kids [3 0 R] /Count 1 {pages} >>")),
+        (3, "<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 4 0 R >> >> /Contents 5 0 R >>".to_owned()),
+        (4, font.to_owned()),
+        (5, format!("<< /Length {} >>\nstream\n{program}\nendstream", program.len())),
+        (6, "<< /Length 70 >>\nstream\n1 beginbfrange <FFFFFFFF> <FFFFFFFF> [<0041> <0042>] endbfrange     \nendstream".to_owned()),
+    ];
+    file(&objects, "")
+}
+
+fn wide_font(more: &str) -> String {
+    format!(
+        "<< /Type /Font /Subtype /Type0 /Encoding /UniKS-UCS2-H {more} /DescendantFonts [<< /W [4294967295 [1 2 3] 0 4294967295 500] >>] >>"
+    )
+}
+
+#[test]
+fn widths_and_tables_of_the_highest_codes_do_not_overflow() {
+    for more in ["", "/ToUnicode 6 0 R"] {
+        let bytes = with_font(&wide_font(more), "");
+        assert_eq!(read(&bytes, &Limits::default()).unwrap().text, "ab", "{more}");
+    }
+}
+
+#[test]
+fn a_page_under_nodes_that_loop_keeps_its_own_fonts() {
+    let bytes = with_font(&wide_font(""), "/Parent 2 0 R");
+    assert_eq!(read(&bytes, &Limits::default()).unwrap().text, "ab");
+}
+
+#[test]
+fn forms_that_draw_forms_without_end_are_refused() {
+    let form = |next: usize| {
+        let program = "/X Do ".repeat(10);
+        format!(
+            "<< /Type /XObject /Subtype /Form /Resources << /XObject << /X {next} 0 R >> >> /Length {} >>\nstream\n{program}\nendstream",
+            program.len()
+        )
+    };
+    let mut objects = vec![
+        (1, "<< /Type /Catalog /Pages 2 0 R >>".to_owned()),
+        (2, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned()),
+        (3, "<< /Type /Page /Parent 2 0 R /Resources << /XObject << /X 4 0 R >> >> /Contents 4 0 R >>".to_owned()),
+    ];
+    objects.extend((4..12).map(|number| (number, form(number + 1))));
+    let found = read(&file(&objects, ""), &Limits::default());
+    assert!(matches!(found, Err(ExtractError::TooLarge { what: "drawn forms", .. })), "{found:?}");
+}
+
+#[test]
 fn a_form_that_draws_itself_ends() {
     let program = "/X Do";
     let objects = [

@@ -80,7 +80,9 @@ pub(crate) async fn run(config: Config, args: &args::Ingest, output: &Output) ->
     if !inputs.is_empty() {
         let name = args.name.clone().context("name the document with --name, such as notes.md")?;
         let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
+        // One more than allowed: its presence says that there is too much.
+        let most = (config.ingest.document_mebibytes_max as u64) << 20;
+        std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes).context("standard input")?;
         let new = manner.document(name.clone(), bytes, None);
         note(&mut report, name, backend.ingest(new).await);
     }

@@ -10,7 +10,7 @@ fn every_bad_file_has_its_reason_and_the_rest_goes_in() {
         ("blank.txt", b" \n\t\n", "empty"),
         ("program.exe", b"MZ\x90\x00\x03\x00\x00\x00\xff\xff\x00\x00", "type"),
         ("broken.pdf", b"%PDF-1.7\nthis is no pdf at all", "PDF"),
-        ("broken.docx", b"PK\x03\x04 not a zip", "type"),
+        ("broken.docx", b"PK\x03\x04 not a zip", "the DOCX file is damaged"),
         ("broken.json", b"{\"a\": [1, 2", "JSON"),
     ];
     for (name, bytes, _) in table {

@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that meets something unexpected should end there"
 )]
 #![expect(
@@ -17,6 +18,7 @@ mod crash;
 mod disk;
 mod embedder;
 mod golden;
+mod hostile;
 mod running;
 mod tenants;
 mod watch;

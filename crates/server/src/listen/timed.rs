@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -12,6 +12,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::limits::Limits;
+
+/// A caller who still sends when its answer is out is heard out for so long: closing at once would tear the
+/// connection down, and the answer with it.
+const LINGER_MAX: Duration = Duration::from_secs(2);
+
+/// What such a caller sends is taken in pieces of this size, and dropped.
+const LINGER_BUFFER_BYTES: usize = 8 << 10;
 
 /// Newly opened: the first head is awaited, and its time runs from the opening.
 const OPENED: u8 = 0;
@@ -31,6 +38,8 @@ pub(crate) struct Phase(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     phase: AtomicU8,
+    /// The caller has been told that the connection ends, perhaps in the middle of what it sends.
+    ends: AtomicBool,
     /// The connection's task: it looks at the socket before an answer has ended, and must look again after.
     task: AtomicWaker,
 }
@@ -42,12 +51,18 @@ pub(crate) struct Busy {
 
 impl Phase {
     pub(crate) fn opened() -> Self {
-        Self(Arc::new(Inner { phase: AtomicU8::new(OPENED), task: AtomicWaker::new() }))
+        let (phase, ends) = (AtomicU8::new(OPENED), AtomicBool::new(false));
+        Self(Arc::new(Inner { phase, ends, task: AtomicWaker::new() }))
     }
 
     pub(crate) fn busy(&self) -> Busy {
         self.set(BUSY);
         Busy { phase: self.clone() }
+    }
+
+    /// The answer under way says that the connection ends after it.
+    pub(crate) fn ends(&self) {
+        self.0.ends.store(true, Ordering::Release);
     }
 
     fn get(&self) -> u8 {
@@ -82,6 +97,8 @@ pub(crate) struct Timed<IO, H> {
     read_clock: Pin<Box<Sleep>>,
     /// There only while a reader on the other side does not read.
     write_clock: Option<Pin<Box<Sleep>>>,
+    /// There only once everything is said and the other side still speaks.
+    linger_clock: Option<Pin<Box<Sleep>>>,
     head_wait_max: Duration,
     keep_alive_max: Duration,
     write_wait_max: Duration,
@@ -95,6 +112,7 @@ impl<IO, H> Timed<IO, H> {
             phase,
             read_clock: Box::pin(sleep(limits.head_wait_max)),
             write_clock: None,
+            linger_clock: None,
             head_wait_max: limits.head_wait_max,
             keep_alive_max: limits.keep_alive_max,
             write_wait_max: limits.write_wait_max,
@@ -149,6 +167,31 @@ impl<IO, H> Timed<IO, H> {
     }
 }
 
+impl<IO: AsyncRead + Unpin, H> Timed<IO, H> {
+    /// Takes what still comes and drops it, until the other side is done or has had its time.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut space = [0; LINGER_BUFFER_BYTES];
+        let mut still_sends = self.phase.0.ends.load(Ordering::Acquire);
+        loop {
+            let mut buffer = ReadBuf::new(&mut space);
+            let outcome = Pin::new(&mut self.io).poll_read(context, &mut buffer);
+            match outcome {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => still_sends = true,
+                // It is done, or gone.
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => {}
+            }
+            if still_sends {
+                self.linger_clock.get_or_insert_with(|| Box::pin(sleep(LINGER_MAX)));
+            }
+            let Some(clock) = self.linger_clock.as_mut() else { return Poll::Ready(()) };
+            if outcome.is_pending() || clock.is_elapsed() {
+                return clock.as_mut().poll(context);
+            }
+        }
+    }
+}
+
 impl<IO: AsyncRead + Unpin, H: Unpin> AsyncRead for Timed<IO, H> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -165,7 +208,7 @@ impl<IO: AsyncRead + Unpin, H: Unpin> AsyncRead for Timed<IO, H> {
     }
 }
 
-impl<IO: AsyncWrite + Unpin, H: Unpin> AsyncWrite for Timed<IO, H> {
+impl<IO: AsyncRead + AsyncWrite + Unpin, H: Unpin> AsyncWrite for Timed<IO, H> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -194,7 +237,10 @@ impl<IO: AsyncWrite + Unpin, H: Unpin> AsyncWrite for Timed<IO, H> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outcome = Pin::new(&mut self.io).poll_shutdown(context);
-        self.written(context, outcome)
+        if self.linger_clock.is_none() {
+            let outcome = Pin::new(&mut self.io).poll_shutdown(context);
+            ready!(self.written(context, outcome))?;
+        }
+        self.poll_linger(context).map(Ok)
     }
 }
