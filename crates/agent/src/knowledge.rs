@@ -64,6 +64,7 @@ pub struct NewChunk {
     pub heading_path: Vec<String>,
     /// Bytes of the document's text that this chunk stands for.
     pub range: Range<usize>,
+    /// What it has besides the tags of its document; of two with one name, this one counts.
     pub tags: Tags,
     /// One for each short piece of the text; the best of them counts. Empty: keywords only.
     pub vectors: Vec<Vec<f32>>,
@@ -75,6 +76,8 @@ pub struct DocumentChunks {
     pub document: DocumentId,
     pub title: String,
     pub source: String,
+    /// Tags of every chunk.
+    pub tags: Tags,
     pub chunks: Vec<NewChunk>,
 }
 

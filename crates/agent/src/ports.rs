@@ -291,6 +291,13 @@ pub trait Finding: Send + Sync {
 /// All of one `apply` becomes visible at once and is durable then. Searching never waits for it.
 pub trait Index: Send + Sync {
     fn state<'a>(&'a self, tenant: &'a TenantId, lane: Lane) -> Later<'a, Option<IndexState>>;
+    /// Readies the chunks of these documents: the next `apply` shows them. What fails or ends before it loses them.
+    fn stage<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        lane: Lane,
+        documents: Vec<DocumentChunks>,
+    ) -> Later<'a, ()>;
     /// Replaces the chunks of these documents and notes that changes up to `applied` are in.
     fn apply<'a>(
         &'a self,

@@ -292,6 +292,7 @@ fn document(place: usize, rows: &Rows, texts: &Texts) -> Result<DocumentChunks> 
         document: format!("{place:032x}").parse()?,
         title,
         source,
+        tags: agent::filter::Tags::new(),
         chunks: vec![chunk],
     })
 }

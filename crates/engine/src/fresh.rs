@@ -67,6 +67,7 @@ mod tests {
             document: "0".repeat(32).parse().unwrap(),
             title: String::new(),
             source: String::new(),
+            tags: Tags::new(),
             chunks: vec![chunk],
         }
     }

@@ -9,6 +9,7 @@ use agent::knowledge::DocumentChunks;
 use agent::names::TenantId;
 use agent::ports::{Change, EmbedFor, Embedder, IndexState, Lane, PortError};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use crate::error::EngineError;
 use crate::fresh::Fresh;
@@ -18,15 +19,20 @@ use crate::reading::{self, Piece, Want};
 /// Changes looked at in one go.
 const CHANGES_MAX: usize = 4096;
 
-/// Pieces embedded for one commit: large enough that a commit's fixed cost does not count.
+/// Pieces embedded in one go.
 const PIECES_MAX: usize = 4096;
 
-/// Bytes of text in one commit: what is held in memory a few times over.
-const COMMIT_BYTES_MAX: usize = 24 << 20;
+/// Bytes of text that are readied in one go: enough that handing them over does not count, and soon there, so that
+/// indexing goes on beside reading.
+const STAGE_BYTES: usize = 1 << 20;
+
+/// Bytes of text in one commit: large enough that its fixed cost does not count, and small enough that the last one
+/// of many is not waited for long.
+const COMMIT_BYTES_MAX: usize = 16 << 20;
 
 /// Documents that come one after another share a commit: it waits for those under way, but no longer than a
 /// person would notice.
-const GATHERING_MAX: Duration = Duration::from_secs(1);
+const GATHERING_MAX: Duration = Duration::from_secs(2);
 
 /// First and longest wait before indexing is tried again.
 const RETRY_WAIT_MIN: Duration = Duration::from_secs(1);
@@ -145,6 +151,25 @@ impl Knowledge {
     }
 }
 
+/// What was readied since the last commit.
+struct Staged {
+    /// The last change in it.
+    last: u64,
+    bytes: usize,
+    since: Instant,
+}
+
+impl Staged {
+    fn new() -> Self {
+        Self { last: 0, bytes: 0, since: Instant::now() }
+    }
+
+    /// Whether it is time for a commit even if more is coming.
+    fn is_full(&self) -> bool {
+        self.bytes >= COMMIT_BYTES_MAX || self.since.elapsed() >= GATHERING_MAX
+    }
+}
+
 struct Work {
     tenant: TenantId,
     parts: Arc<Parts>,
@@ -164,7 +189,7 @@ impl Work {
                         progress.trouble = None;
                     });
                     self.indexer.wake.notified().await;
-                    self.gather().await;
+                    self.gather(Instant::now() + GATHERING_MAX).await;
                 }
                 Err(error) => {
                     let why = told(&error);
@@ -177,18 +202,18 @@ impl Work {
         }
     }
 
-    /// Waits while more is coming.
-    async fn gather(&self) {
+    /// Waits while more is coming, until there is enough of it.
+    async fn gather(&self, until: Instant) {
         let indexer = &self.indexer;
         let more = async {
             while indexer.coming.load(Ordering::Relaxed) > 0
-                && indexer.fresh().bytes() < COMMIT_BYTES_MAX
+                && indexer.fresh().bytes() < STAGE_BYTES
             {
                 indexer.wake.notified().await;
             }
         };
         // Too long is long enough.
-        _ = tokio::time::timeout(GATHERING_MAX, more).await;
+        _ = tokio::time::timeout_at(until, more).await;
     }
 
     async fn catch_up(&self) -> Result<(), PortError> {
@@ -230,19 +255,37 @@ impl Work {
         let embedder = embedder.filter(|embedder| embedder.dimensions() > 0);
         let mut applied = state.applied;
         self.tell(lane, applied);
+        let mut staged: Option<Staged> = None;
         loop {
-            let changes = self.parts.documents.changes(&self.tenant, applied, CHANGES_MAX).await?;
+            let seen = staged.as_ref().map_or(applied, |staged| staged.last);
+            let changes = self.parts.documents.changes(&self.tenant, seen, CHANGES_MAX).await?;
+            let is_all = changes.is_empty();
             let mut changes = changes.into_iter().peekable();
-            if changes.peek().is_none() {
-                return Ok(());
-            }
             while changes.peek().is_some() {
-                applied = self.apply_some(lane, &mut changes, embedder.as_ref()).await?;
-                self.tell(lane, applied);
+                let mut now = staged.take().unwrap_or_else(Staged::new);
+                self.stage_some(lane, &mut changes, embedder.as_ref(), &mut now).await?;
+                staged = Some(now);
+                if let Some(full) = staged.take_if(|staged| staged.is_full()) {
+                    applied = self.show(lane, full).await?;
+                }
             }
-            // What has come meanwhile is seldom all that comes.
-            self.gather().await;
+            match staged.take_if(|_| is_all) {
+                Some(rest) => applied = self.show(lane, rest).await?,
+                None if is_all => return Ok(()),
+                // What has come meanwhile is seldom all that comes.
+                None => {
+                    let since = staged.as_ref().map_or_else(Instant::now, |staged| staged.since);
+                    self.gather(since + GATHERING_MAX).await;
+                }
+            }
         }
+    }
+
+    /// Commits what was readied; gives the last of its changes.
+    async fn show(&self, lane: Lane, staged: Staged) -> Result<u64, PortError> {
+        self.parts.index.apply(&self.tenant, lane, Vec::new(), staged.last).await?;
+        self.tell(lane, staged.last);
+        Ok(staged.last)
     }
 
     fn tell(&self, lane: Lane, applied: u64) {
@@ -254,18 +297,19 @@ impl Work {
         }
     }
 
-    /// One commit's worth of changes; gives the last of them.
-    async fn apply_some(
+    /// Readies some of the changes.
+    async fn stage_some(
         &self,
         lane: Lane,
         changes: &mut impl Iterator<Item = Change>,
         embedder: Option<&Arc<dyn Embedder>>,
-    ) -> Result<u64, PortError> {
+        staged: &mut Staged,
+    ) -> Result<(), PortError> {
         let mut documents = Vec::new();
         let mut pieces: Vec<(usize, Piece)> = Vec::new();
-        let (mut last, mut bytes) = (0, 0);
+        let mut bytes = 0;
         for change in changes {
-            last = change.sequence;
+            staged.last = change.sequence;
             let (of, its_pieces) = self.chunks(&change).await?;
             let place = documents.len();
             bytes += of.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
@@ -273,15 +317,15 @@ impl Work {
             if embedder.is_some() {
                 pieces.extend(its_pieces.into_iter().map(|piece| (place, piece)));
             }
-            if pieces.len() >= PIECES_MAX || bytes >= COMMIT_BYTES_MAX {
+            if pieces.len() >= PIECES_MAX || bytes >= STAGE_BYTES {
                 break;
             }
         }
+        staged.bytes += bytes;
         if let Some(embedder) = embedder {
             embed(embedder, &mut documents, pieces).await?;
         }
-        self.parts.index.apply(&self.tenant, lane, documents, last).await?;
-        Ok(last)
+        self.parts.index.stage(&self.tenant, lane, documents).await
     }
 
     /// The chunks that a changed document has now: none if it is gone or was never read.
@@ -297,6 +341,7 @@ impl Work {
                 document: id.clone(),
                 title: String::new(),
                 source: String::new(),
+                tags: agent::filter::Tags::new(),
                 chunks: Vec::new(),
             };
             return Ok((nothing, Vec::new()));

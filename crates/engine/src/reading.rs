@@ -8,7 +8,7 @@ use agent::names::{CollectionName, DocumentId, NameError, SectionId};
 use agent::path_rule;
 use agent::ports::Embedder;
 use agent::text::clip;
-use extract::{BlockKind, Extracted, Language, Split, SplitLimits};
+use extract::{BlockKind, Extracted, Language, Section, SplitLimits};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -118,10 +118,9 @@ pub(crate) fn chunks(
     let split = extract::split(extracted, limits);
     let mut pieces = Vec::new();
     let mut chunks = Vec::with_capacity(split.chunks.len());
-    for (place, chunk) in split.chunks.iter().enumerate() {
-        let heading_path = heading_path(document, &split, chunk.section);
-        let mut own_path = extract::heading_path(&split.sections, chunk.section);
-        own_path.retain(|heading| !heading.is_empty());
+    for (place, chunk) in split.chunks.into_iter().enumerate() {
+        let heading_path = heading_path(document, &split.sections, chunk.section);
+        let own_path = extract::heading_path(&split.sections, chunk.section);
         if want == Want::Pieces {
             let mut piece = |text: String| pieces.push(Piece { chunk: place, text });
             for range in &chunk.pieces {
@@ -135,10 +134,10 @@ pub(crate) fn chunks(
         chunks.push(NewChunk {
             ordinal: u32::try_from(place).unwrap_or(u32::MAX),
             section: u32::try_from(chunk.section).unwrap_or(0),
-            text: chunk.text.clone(),
+            tags: chunk_tags(&chunk),
+            text: chunk.text,
             heading_path,
             range: chunk.start..chunk.end,
-            tags: chunk_tags(document, chunk),
             vectors: Vec::new(),
         });
     }
@@ -146,6 +145,7 @@ pub(crate) fn chunks(
         document: document.id.clone(),
         title: document.title.clone(),
         source: document.source.clone(),
+        tags: document_tags(document),
         chunks,
     };
     (of, pieces)
@@ -160,25 +160,46 @@ fn with_heading(own_path: &[&str], piece: &str) -> String {
 }
 
 /// Titles from the document down to the section.
-pub(crate) fn heading_path(document: &Document, split: &Split, section: usize) -> Vec<String> {
+pub(crate) fn heading_path(
+    document: &Document,
+    sections: &[Section],
+    section: usize,
+) -> Vec<String> {
     let mut path: Vec<String> =
-        extract::heading_path(&split.sections, section).into_iter().map(str::to_owned).collect();
-    match path.first_mut() {
-        Some(first) if first.is_empty() => first.clone_from(&document.title),
-        Some(_) => {}
-        None => path.push(document.title.clone()),
+        extract::heading_path(sections, section).into_iter().map(str::to_owned).collect();
+    if path.is_empty() {
+        path.push(document.title.clone());
     }
     path
 }
 
-fn chunk_tags(document: &Document, chunk: &extract::Chunk) -> Tags {
-    let flag = |value: bool| vec![TagValue::Flag(value)];
-    let text = |value: &str| vec![TagValue::Text(clip(value, TAG_BYTES_MAX).to_owned())];
+/// Tags that say where a chunk comes from; no document can bring its own.
+const PLACE_TAGS: [&str; 5] = ["collection", "doc_type", "document", "source", "format"];
+
+/// What all chunks of a document have.
+fn document_tags(document: &Document) -> Tags {
     let mut tags = document.tags.clone();
-    tags.extend(own_tags(&chunk.fields));
-    if let (None, Some(updated_at)) = (tags.get("updated_at"), &document.updated_at) {
-        tags.insert("updated_at".to_owned(), text(updated_at));
+    let place = [
+        document.collection.as_str(),
+        &document.doc_type,
+        document.id.as_str(),
+        &document.source,
+        &document.format,
+    ];
+    for (name, value) in PLACE_TAGS.into_iter().zip(place) {
+        tags.insert(name.to_owned(), text_tag(value));
     }
+    if let (None, Some(updated_at)) = (tags.get("updated_at"), &document.updated_at) {
+        tags.insert("updated_at".to_owned(), text_tag(updated_at));
+    }
+    tags
+}
+
+/// What a chunk has besides.
+fn chunk_tags(chunk: &extract::Chunk) -> Tags {
+    let flag = |value: bool| vec![TagValue::Flag(value)];
+    let mut tags = own_tags(&chunk.fields);
+    tags.retain(|name, _| !PLACE_TAGS.contains(&name.as_str()));
     let language = match chunk.tags.language {
         Language::Ko => "ko",
         Language::En => "en",
@@ -186,12 +207,7 @@ fn chunk_tags(document: &Document, chunk: &extract::Chunk) -> Tags {
         Language::Other => "other",
     };
     for (name, values) in [
-        ("collection", text(document.collection.as_str())),
-        ("doc_type", text(&document.doc_type)),
-        ("document", text(document.id.as_str())),
-        ("source", text(&document.source)),
-        ("format", text(&document.format)),
-        ("language", text(language)),
+        ("language", text_tag(language)),
         ("has_steps", flag(chunk.tags.has_steps)),
         ("has_table", flag(chunk.tags.has_table)),
         ("has_code", flag(chunk.tags.has_code)),
@@ -200,6 +216,10 @@ fn chunk_tags(document: &Document, chunk: &extract::Chunk) -> Tags {
         tags.insert(name.to_owned(), values);
     }
     tags
+}
+
+fn text_tag(value: &str) -> Vec<TagValue> {
+    vec![TagValue::Text(clip(value, TAG_BYTES_MAX).to_owned())]
 }
 
 /// Names a section of a document.

@@ -32,48 +32,45 @@ pub(crate) fn tags(text: &str) -> ChunkTags {
     }
 }
 
-/// Words that make a statement depend on something.
-const CONDITIONS_ENGLISH: [&str; 16] = [
-    "as long as",
-    "at least",
-    "depends on",
-    "except",
-    "if",
-    "in case",
-    "must be",
-    "must have",
-    "only",
-    "on condition",
-    "prerequisite",
-    "provided that",
-    "required",
-    "requirement",
-    "requires",
-    "unless",
-];
-const CONDITIONS_KOREAN: [&str; 21] = [
-    "경우",
-    "조건",
-    "때만",
-    "때에만",
-    "하려면",
-    "려면",
-    "으려면",
-    "필요합니다",
-    "필요하",
-    "필요해",
-    "해야",
-    "전제",
-    "한하여",
-    "한해",
-    "이상일",
-    "이하일",
-    "제외",
-    "불가",
-    "없으면",
-    "있어야",
-    "이라면",
-];
+/// Words that make a statement depend on something, by their first letter: looking for each of them at every word
+/// is slow.
+fn english_conditions(first: u8) -> &'static [&'static str] {
+    match first.to_ascii_lowercase() {
+        b'a' => &["as long as", "at least"],
+        b'd' => &["depends on"],
+        b'e' => &["except"],
+        b'i' => &["if", "in case"],
+        b'm' => &["must be", "must have"],
+        b'o' => &["only", "on condition"],
+        b'p' => &["prerequisite", "provided that"],
+        b'r' => &["required", "requirement", "requires"],
+        b'u' => &["unless"],
+        _ => &[],
+    }
+}
+
+/// The same in Korean, by their first syllable.
+fn korean_conditions(first: char) -> &'static [&'static str] {
+    match first {
+        '경' => &["경우"],
+        '조' => &["조건"],
+        '때' => &["때만", "때에만"],
+        '하' => &["하려면"],
+        '려' => &["려면"],
+        '으' => &["으려면"],
+        '필' => &["필요합니다", "필요하", "필요해"],
+        '해' => &["해야"],
+        '전' => &["전제"],
+        '한' => &["한하여", "한해"],
+        '이' => &["이상일", "이하일", "이라면"],
+        '제' => &["제외"],
+        '불' => &["불가"],
+        '없' => &["없으면"],
+        '있' => &["있어야"],
+        _ => &[],
+    }
+}
+
 const STEPS: [&str; 4] = ["첫째", "둘째", "셋째", "①"];
 const STEP_NUMBERED_KOREAN: &str = "단계";
 const STEPS_NUMBERED_ENGLISH: [&str; 3] = ["step ", "Step ", "STEP "];
@@ -167,43 +164,21 @@ fn has_conditions(text: &str) -> bool {
 }
 
 fn begins_english(rest: &[u8]) -> bool {
-    let first = rest.first().map(u8::to_ascii_lowercase);
-    let may_begin =
-        matches!(first, Some(b'a' | b'd' | b'e' | b'i' | b'm' | b'o' | b'p' | b'r' | b'u'));
     let begins = |words: &&str| {
         let start = rest.get(..words.len());
         let after = rest.get(words.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(words.as_bytes()))
             && !after.is_some_and(u8::is_ascii_alphanumeric)
     };
-    may_begin && CONDITIONS_ENGLISH.iter().any(begins)
+    rest.first().is_some_and(|first| english_conditions(*first).iter().any(begins))
 }
 
 fn begins_korean(rest: &[u8]) -> bool {
     let [first, second, third, ..] = *rest else { return false };
     let code =
         u32::from(first & 0xF) << 12 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F);
-    // Only these begin a word of the list: looking it up for each syllable is slow.
-    let may_begin = matches!(
-        char::from_u32(code),
-        Some(
-            '경' | '조'
-                | '때'
-                | '하'
-                | '려'
-                | '으'
-                | '필'
-                | '해'
-                | '전'
-                | '한'
-                | '이'
-                | '제'
-                | '불'
-                | '없'
-                | '있'
-        )
-    );
-    may_begin && CONDITIONS_KOREAN.iter().any(|word| rest.starts_with(word.as_bytes()))
+    let words = char::from_u32(code).map_or(&[][..], korean_conditions);
+    words.iter().any(|word| rest.starts_with(word.as_bytes()))
 }
 
 #[cfg(test)]
@@ -237,9 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn every_condition_is_found_by_the_way_it_begins() {
-        for words in CONDITIONS_ENGLISH.iter().chain(&CONDITIONS_KOREAN) {
-            assert!(has_conditions(words), "{words}");
+    fn every_condition_stands_under_the_way_it_begins() {
+        for first in b'a'..=b'z' {
+            for words in english_conditions(first) {
+                assert!(words.as_bytes().starts_with(&[first]) && has_conditions(words), "{words}");
+            }
+        }
+        for first in '가'..='힣' {
+            for word in korean_conditions(first) {
+                assert!(word.starts_with(first) && has_conditions(word), "{word}");
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use agent::filter::{Condition, Filter, TAG_BYTES_MAX, TagValue, Tags, Test};
+use agent::filter::{Condition, Filter, TAG_BYTES_MAX, TagValue, Test};
 use agent::text::clip;
 use tantivy::query::{
     AllQuery, BooleanQuery, ConstScoreQuery, InvertedIndexRangeQuery, Occur, Query, TermQuery,
@@ -24,11 +24,13 @@ const NUMBER: char = 'n';
 const TEXT: char = 't';
 
 /// The terms under which a chunk with these tags is found.
-pub(crate) fn terms(tags: &Tags) -> Terms {
-    let mut terms = Terms::default();
+pub(crate) fn terms<'a>(tags: impl Iterator<Item = (&'a String, &'a Vec<TagValue>)>) -> Terms {
+    let (mut terms, mut written) = (Terms::default(), String::new());
     for (name, values) in tags {
         for value in values {
-            terms.push(&term(name, value));
+            written.clear();
+            write_term(&mut written, name, value);
+            terms.push(&written);
         }
     }
     terms
@@ -90,14 +92,22 @@ pub(crate) fn names(
 }
 
 fn term(name: &str, value: &TagValue) -> String {
-    let name = clip(name, TAG_BYTES_MAX);
+    let mut term = String::new();
+    write_term(&mut term, name, value);
+    term
+}
+
+fn write_term(term: &mut String, name: &str, value: &TagValue) {
+    term.push_str(clip(name, TAG_BYTES_MAX));
+    term.push(AFTER_NAME);
+    term.push(kind(value));
     match value {
-        TagValue::Flag(flag) => format!("{name}{AFTER_NAME}{FLAG}{}", u8::from(*flag)),
-        TagValue::Number(number) => format!("{name}{AFTER_NAME}{NUMBER}{:016x}", ordered(*number)),
+        TagValue::Flag(flag) => term.push(if *flag { '1' } else { '0' }),
+        TagValue::Number(number) => term.push_str(&format!("{:016x}", ordered(*number))),
         TagValue::Text(text) => {
             // Terms are handed over in one string, with a sign between them that none may hold.
-            let text = clip(text, TAG_BYTES_MAX).replace(SEPARATOR, " ");
-            format!("{name}{AFTER_NAME}{TEXT}{text}")
+            let letters = clip(text, TAG_BYTES_MAX).chars();
+            term.extend(letters.map(|letter| if letter == SEPARATOR { ' ' } else { letter }));
         }
     }
 }

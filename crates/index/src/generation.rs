@@ -64,6 +64,10 @@ struct Writing {
     writer: Option<IndexWriter>,
     analyzer: Analyzer,
     payload: Payload,
+    /// What a failed write falls back to.
+    committed: Payload,
+    /// Vectors of chunks that wait in the writer.
+    vectors: Option<SegmentBuilder>,
 }
 
 impl Generation {
@@ -105,7 +109,13 @@ impl Generation {
             reader,
             fields,
             failpoints,
-            writing: Mutex::new(Writing { writer: None, analyzer: Analyzer::default(), payload }),
+            writing: Mutex::new(Writing {
+                writer: None,
+                analyzer: Analyzer::default(),
+                committed: payload.clone(),
+                payload,
+                vectors: None,
+            }),
             snapshot: RwLock::new(Arc::new(snapshot)),
         })
     }
@@ -115,54 +125,44 @@ impl Generation {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the chunks of these documents, all at once.
+    /// Readies the chunks of these documents; they show with the next commit.
+    pub(crate) fn stage(&self, documents: Vec<DocumentChunks>) -> tantivy::Result<()> {
+        let mut writing = self.writing();
+        let outcome = self.add(&mut writing, documents);
+        outcome.inspect_err(|_| writing.fall_back())
+    }
+
+    /// Replaces the chunks of these documents and of those that were readied, all at once.
     pub(crate) fn apply(
         &self,
         documents: Vec<DocumentChunks>,
         applied: u64,
     ) -> tantivy::Result<()> {
         let mut writing = self.writing();
-        let before = writing.payload.clone();
-        let outcome = self.apply_to(&mut writing, documents, applied);
-        if outcome.is_err() {
-            // What waits in the writer must not slip into the next commit.
-            writing.payload = before;
-            writing.writer = None;
+        let mut outcome = self.add(&mut writing, documents);
+        if outcome.is_ok() {
+            writing.payload.state.applied = applied;
+            outcome = self.commit(&mut writing);
         }
-        outcome
+        outcome.inspect_err(|_| writing.fall_back())
     }
 
-    fn apply_to(
-        &self,
-        writing: &mut Writing,
-        documents: Vec<DocumentChunks>,
-        applied: u64,
-    ) -> tantivy::Result<()> {
-        let mut vectors =
-            SegmentBuilder::new(writing.payload.dimensions.max(1)).map_err(damaged)?;
-        for mut of in documents {
+    fn add(&self, writing: &mut Writing, documents: Vec<DocumentChunks>) -> tantivy::Result<()> {
+        for of in documents {
             let writer = self.writer(writing)?;
             writer.delete_term(Term::from_field_text(self.fields.document, of.document.as_str()));
-            for mut chunk in std::mem::take(&mut of.chunks) {
+            for chunk in &of.chunks {
                 let key = writing.payload.next_key;
                 writing.payload.next_key += 1;
-                for vector in std::mem::take(&mut chunk.vectors) {
-                    vectors.push(key, &vector).map_err(damaged)?;
+                for vector in &chunk.vectors {
+                    writing.vectors()?.push(key, vector).map_err(damaged)?;
                 }
                 let entry = schema::entry(&self.fields, &mut writing.analyzer, key, &of, chunk)
                     .map_err(damaged)?;
                 self.writer(writing)?.add_document(entry)?;
             }
         }
-        self.failpoints.reached("index.before_vectors");
-        if !vectors.is_empty() {
-            let name = self.write_vectors(&mut writing.payload, vectors)?;
-            writing.payload.files.push(name);
-        }
-        self.failpoints.reached("index.after_vectors");
-        writing.payload.state.applied = applied;
-        self.merge_vectors(writing)?;
-        self.commit(writing)
+        Ok(())
     }
 
     /// Merges everything: one keyword segment, one vector file, nothing deleted in either.
@@ -188,12 +188,20 @@ impl Generation {
     }
 
     fn commit(&self, writing: &mut Writing) -> tantivy::Result<()> {
+        self.failpoints.reached("index.before_vectors");
+        if let Some(vectors) = writing.vectors.take() {
+            let name = self.write_vectors(&mut writing.payload, vectors)?;
+            writing.payload.files.push(name);
+            self.merge_vectors(writing)?;
+        }
+        self.failpoints.reached("index.after_vectors");
         let payload = serde_json::to_string(&writing.payload).map_err(damaged)?;
         let mut prepared = self.writer(writing)?.prepare_commit()?;
         prepared.set_payload(&payload);
         self.failpoints.reached("index.before_commit");
         prepared.commit()?;
         self.failpoints.reached("index.after_commit");
+        writing.committed.clone_from(&writing.payload);
         self.reader.reload()?;
         let files = &writing.payload.files;
         let vectors = open_segments(&self.folder, files, &self.snapshot().vectors)?;
@@ -268,6 +276,25 @@ impl Generation {
     fn file_classes(&self, files: &[String]) -> tantivy::Result<Vec<u32>> {
         let vectors = open_segments(&self.folder, files, &self.snapshot().vectors)?;
         Ok(vectors.iter().map(|file| class(file.segment.len())).collect())
+    }
+}
+
+impl Writing {
+    fn vectors(&mut self) -> tantivy::Result<&mut SegmentBuilder> {
+        match &mut self.vectors {
+            Some(vectors) => Ok(vectors),
+            none => {
+                let dimensions = self.payload.dimensions.max(1);
+                Ok(none.insert(SegmentBuilder::new(dimensions).map_err(damaged)?))
+            }
+        }
+    }
+
+    /// What waits in the writer must not slip into the next commit.
+    fn fall_back(&mut self) {
+        self.payload.clone_from(&self.committed);
+        self.writer = None;
+        self.vectors = None;
     }
 }
 

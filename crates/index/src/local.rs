@@ -79,6 +79,17 @@ impl Index for LocalIndex {
         })
     }
 
+    fn stage<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        lane: Lane,
+        documents: Vec<DocumentChunks>,
+    ) -> Later<'a, ()> {
+        self.on_shelf(tenant, move |shelf, _| {
+            shelf.begun(lane)?.stage(documents).map_err(broken("indexing"))
+        })
+    }
+
     fn apply<'a>(
         &'a self,
         tenant: &'a TenantId,
@@ -87,11 +98,7 @@ impl Index for LocalIndex {
         applied: u64,
     ) -> Later<'a, ()> {
         self.on_shelf(tenant, move |shelf, _| {
-            let generation = shelf.lane(lane).ok_or(PortError::Broken {
-                what: "indexing",
-                source: "no index has been begun".into(),
-            })?;
-            generation.apply(documents, applied).map_err(broken("indexing"))
+            shelf.begun(lane)?.apply(documents, applied).map_err(broken("indexing"))
         })
     }
 
@@ -168,6 +175,12 @@ impl Shelf {
             Lane::Building => &self.building,
         };
         lane.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn begun(&self, lane: Lane) -> Result<Arc<Generation>, PortError> {
+        let none =
+            || PortError::Broken { what: "indexing", source: "no index has been begun".into() };
+        self.lane(lane).ok_or_else(none)
     }
 
     fn begin(&self, payload: Payload, failpoints: Arc<dyn Failpoints>) -> Result<Lane, PortError> {

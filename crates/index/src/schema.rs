@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use agent::filter::Tags;
+use agent::filter::{TagValue, Tags};
 use agent::knowledge::{DocumentChunks, NewChunk};
 use agent::language::Language;
 use agent::names::DocumentId;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use tantivy::TantivyDocument;
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -18,6 +18,9 @@ use crate::query::KeywordFields;
 
 /// Names how chunks are analysed; a change of analysis changes it, and every index is built anew.
 pub const RECIPE: &str = "chunks/2";
+
+/// About what is stored of a chunk besides its text.
+const STORED_BYTES: usize = 1024;
 
 /// The fields, by name.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +36,7 @@ pub(crate) struct Fields {
 }
 
 /// What a passage is made from, stored as JSON.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 pub(crate) struct Stored {
     pub(crate) document: DocumentId,
     pub(crate) ordinal: u32,
@@ -70,25 +73,64 @@ pub(crate) fn entry(
     analyzer: &mut Analyzer,
     key: u64,
     of: &DocumentChunks,
-    chunk: NewChunk,
+    chunk: &NewChunk,
 ) -> Result<TantivyDocument, serde_json::Error> {
-    let mut entry = TantivyDocument::default();
+    // Its terms take about twice the bytes of its text, and what is stored a little more than them.
+    let text_bytes = chunk.text.len();
+    let mut entry = TantivyDocument::with_capacity(4 * text_bytes + STORED_BYTES);
     entry.add_u64(fields.key, key);
     entry.add_text(fields.document, of.document.as_str());
     fields.keyword.add(&mut entry, analyzer, &chunk.heading_path.join("\n"), &chunk.text);
     entry.add_u64(fields.language, Language::of(&chunk.text).number());
-    entry.add_text(fields.tags, filters::terms(&chunk.tags).as_str());
-    let stored = Stored {
-        document: of.document.clone(),
+    let tags = MergedTags { document: &of.tags, chunk: &chunk.tags };
+    entry.add_text(fields.tags, filters::terms(tags.iter()).as_str());
+    let stored = StoredView {
+        document: &of.document,
         ordinal: chunk.ordinal,
         section: chunk.section,
-        title: of.title.clone(),
-        source: of.source.clone(),
-        heading_path: chunk.heading_path,
-        text: chunk.text,
-        range: chunk.range,
-        tags: chunk.tags,
+        title: &of.title,
+        source: &of.source,
+        heading_path: &chunk.heading_path,
+        text: &chunk.text,
+        range: &chunk.range,
+        tags,
     };
-    entry.add_bytes(fields.stored, &serde_json::to_vec(&stored)?);
+    let mut bytes = Vec::with_capacity(text_bytes + text_bytes / 8 + STORED_BYTES);
+    serde_json::to_writer(&mut bytes, &stored)?;
+    entry.add_bytes(fields.stored, &bytes);
     Ok(entry)
+}
+
+/// [`Stored`] as it is written: thousands of chunks a second are not copied for it.
+#[derive(Serialize)]
+struct StoredView<'a> {
+    document: &'a DocumentId,
+    ordinal: u32,
+    section: u32,
+    title: &'a str,
+    source: &'a str,
+    heading_path: &'a [String],
+    text: &'a str,
+    range: &'a Range<usize>,
+    tags: MergedTags<'a>,
+}
+
+/// The tags of a chunk and those of its document that it does not have itself.
+#[derive(Clone, Copy)]
+struct MergedTags<'a> {
+    document: &'a Tags,
+    chunk: &'a Tags,
+}
+
+impl<'a> MergedTags<'a> {
+    fn iter(self) -> impl Iterator<Item = (&'a String, &'a Vec<TagValue>)> {
+        let inherited = self.document.iter().filter(|(name, _)| !self.chunk.contains_key(*name));
+        inherited.chain(self.chunk)
+    }
+}
+
+impl Serialize for MergedTags<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
 }

@@ -73,7 +73,6 @@ pub fn chunks(id: &DocumentId, doc_type: &str, texts: &[(&str, Vec<f32>)]) -> Do
         heading_path: vec!["Title".to_owned()],
         range: 0..text.len(),
         tags: Tags::from([
-            ("doc_type".to_owned(), tag(doc_type)),
             ("order".to_owned(), vec![TagValue::Number(f64::from(ordinal))]),
             ("has_steps".to_owned(), vec![TagValue::Flag(ordinal == 0)]),
         ]),
@@ -83,6 +82,7 @@ pub fn chunks(id: &DocumentId, doc_type: &str, texts: &[(&str, Vec<f32>)]) -> Do
         document: id.clone(),
         title: "Title".to_owned(),
         source: "title.md".to_owned(),
+        tags: Tags::from([("doc_type".to_owned(), tag(doc_type))]),
         chunks: (0..).zip(texts).map(chunk).collect(),
     }
 }

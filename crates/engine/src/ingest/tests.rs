@@ -141,6 +141,14 @@ impl Index for Stub {
     fn state<'a>(&'a self, _tenant: &'a TenantId, _lane: Lane) -> Later<'a, Option<IndexState>> {
         none()
     }
+    fn stage<'a>(
+        &'a self,
+        _tenant: &'a TenantId,
+        _lane: Lane,
+        _documents: Vec<DocumentChunks>,
+    ) -> Later<'a, ()> {
+        none()
+    }
     fn apply<'a>(
         &'a self,
         _tenant: &'a TenantId,

@@ -1,6 +1,6 @@
 //! The child's side: gives up its rights, then reads one document after another until its input ends.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 
 use extract::{Hint, Limits};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -17,7 +17,6 @@ const PROCESSOR_SECONDS_MAX: u64 = 60;
 pub fn serve() -> io::Result<()> {
     give_up_rights()?;
     let mut input = BufReader::new(io::stdin().lock());
-    let mut output = io::stdout().lock();
     while let Some(request) = next_request(&mut input)? {
         let mut bytes = Vec::new();
         input.by_ref().take(request.bytes as u64).read_to_end(&mut bytes)?;
@@ -28,8 +27,17 @@ pub fn serve() -> io::Result<()> {
         let mut message = serde_json::to_vec(&Answer { is_read, bytes: answer.len() })?;
         message.push(b'\n');
         message.extend(answer);
-        output.write_all(&message)?;
-        output.flush()?;
+        write_all(&message)?;
+    }
+    Ok(())
+}
+
+/// To standard output, past its buffer: that would write up to the last line's end first.
+fn write_all(mut message: &[u8]) -> io::Result<()> {
+    while !message.is_empty() {
+        let written =
+            rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdout(), message))?;
+        message = message.get(written..).unwrap_or_default();
     }
     Ok(())
 }

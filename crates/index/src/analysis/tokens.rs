@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::words;
@@ -52,14 +53,14 @@ fn is_edge(letter: char) -> bool {
 /// Takes texts apart. It remembers the pieces it has seen: most of a text are.
 #[derive(Default)]
 pub(crate) struct Analyzer {
-    known: HashMap<Box<str>, TextTerms>,
+    known: HashMap<Box<str>, TextTerms, RandomState>,
 }
 
 impl Analyzer {
     /// Takes `text` apart once, for all fields. No word reaches across a blank, so each piece between two is
     /// taken by itself.
     pub(crate) fn terms(&mut self, text: &str) -> TextTerms {
-        let mut terms = TextTerms::default();
+        let mut terms = TextTerms::with_capacity(text.len());
         for piece in text.split_ascii_whitespace() {
             let piece = piece.trim_matches(is_edge);
             if piece.len() > KNOWN_BYTES_MAX {
@@ -80,6 +81,12 @@ impl Analyzer {
 }
 
 impl TextTerms {
+    /// With room for the terms of about so many bytes of text.
+    fn with_capacity(bytes: usize) -> Self {
+        let terms = || Terms(String::with_capacity(bytes + bytes / 2));
+        Self { words: terms(), grams: terms() }
+    }
+
     fn of(text: &str) -> Self {
         let mut terms = Self::default();
         for word in words(text) {

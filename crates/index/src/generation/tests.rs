@@ -20,6 +20,7 @@ fn document(number: u32, texts: &[&str]) -> DocumentChunks {
         document: format!("{number:032x}").parse().unwrap(),
         title: String::new(),
         source: String::new(),
+        tags: Tags::new(),
         chunks: texts.iter().map(chunk).collect(),
     }
 }
@@ -64,4 +65,71 @@ fn a_list_of_deleted_chunks_that_no_commit_names_does_not_block_the_next() {
     let again = Generation::open(&folder, Arc::new(NoFailpoints)).unwrap();
     again.apply(vec![document(1, &[])], 2).unwrap();
     assert_eq!(again.snapshot().state.chunks, 1);
+}
+
+fn create(folder: &Path) -> Generation {
+    let payload = Payload { dimensions: 2, ..Payload::default() };
+    Generation::create(&folder.join("1"), payload, Arc::new(NoFailpoints)).unwrap()
+}
+
+/// A document with a vector for each text.
+fn with_vectors(number: u32, texts: &[&str]) -> DocumentChunks {
+    let mut document = document(number, texts);
+    document.chunks.iter_mut().for_each(|chunk| chunk.vectors = vec![vec![1.0, 0.0]]);
+    document
+}
+
+/// Chunks and vectors that can be found.
+fn shown(generation: &Generation) -> (u64, usize) {
+    let snapshot = generation.snapshot();
+    (snapshot.state.chunks, snapshot.vectors.iter().map(|file| file.segment.len()).sum())
+}
+
+#[test]
+fn what_is_readied_shows_with_the_next_commit_and_not_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    generation.stage(vec![with_vectors(1, &["one", "two"])]).unwrap();
+    generation.stage(vec![with_vectors(2, &["three"])]).unwrap();
+    assert_eq!(shown(&generation), (0, 0));
+    generation.apply(vec![with_vectors(3, &["four"])], 3).unwrap();
+    assert_eq!(shown(&generation), (4, 4));
+    assert_eq!(generation.snapshot().state.applied, 3);
+}
+
+#[test]
+fn what_is_readied_twice_is_there_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    generation.stage(vec![with_vectors(1, &["one", "two"])]).unwrap();
+    // Compacting commits what waits, and the change that brought it is applied again later.
+    generation.compact().unwrap();
+    assert_eq!((shown(&generation), generation.snapshot().state.applied), ((2, 2), 0));
+    generation.apply(vec![with_vectors(1, &["one", "two"])], 1).unwrap();
+    assert_eq!(shown(&generation).0, 2);
+}
+
+#[test]
+fn what_was_readied_is_lost_with_the_process_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    generation.apply(vec![with_vectors(1, &["one"])], 1).unwrap();
+    generation.stage(vec![with_vectors(2, &["two"])]).unwrap();
+    drop(generation);
+    let again = Generation::open(&folder.path().join("1"), Arc::new(NoFailpoints)).unwrap();
+    assert_eq!(shown(&again), (1, 1));
+    again.apply(vec![with_vectors(2, &["two"])], 2).unwrap();
+    assert_eq!(shown(&again), (2, 2));
+}
+
+#[test]
+fn a_vector_that_does_not_fit_takes_what_was_readied_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    generation.stage(vec![with_vectors(1, &["one"])]).unwrap();
+    let mut wrong = with_vectors(2, &["two"]);
+    wrong.chunks.iter_mut().for_each(|chunk| chunk.vectors = vec![vec![1.0, 0.0, 0.0]]);
+    assert!(generation.stage(vec![wrong]).is_err());
+    generation.apply(vec![with_vectors(3, &["three"])], 3).unwrap();
+    assert_eq!(shown(&generation), (1, 1));
 }

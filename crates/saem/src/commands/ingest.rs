@@ -27,6 +27,9 @@ const AT_ONCE: usize = 128;
 /// Bytes of documents on their way at the same time, in KiB: what is held in memory.
 const AT_ONCE_KIBIBYTES: u32 = 128 << 10;
 
+/// Files up to this many bytes are read where they are asked for.
+const INLINE_BYTES_MAX: u64 = 64 << 10;
+
 /// Failures that are told one by one; the rest is counted.
 const FAILURES_SHOWN: usize = 20;
 
@@ -159,7 +162,13 @@ async fn load_file(
     let kibibytes = u32::try_from(metadata.len() >> 10).unwrap_or(u32::MAX);
     let _held = room.acquire_many(kibibytes.clamp(1, AT_ONCE_KIBIBYTES)).await.ok();
     let updated_at = metadata.modified().ok().and_then(iso_date);
-    let bytes = tokio::fs::read(&file.path).await.map_err(unreadable)?;
+    // So does reading a small one.
+    let bytes = if metadata.len() <= INLINE_BYTES_MAX {
+        std::fs::read(&file.path)
+    } else {
+        tokio::fs::read(&file.path).await
+    };
+    let bytes = bytes.map_err(unreadable)?;
     backend.ingest(manner.document(file.source.clone(), bytes, updated_at)).await
 }
 
