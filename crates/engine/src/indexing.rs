@@ -1,18 +1,18 @@
 //! Brings a tenant's index up to what the store holds: at start, after every change, and into a new index when
 //! the embedder or the recipe has changed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent::knowledge::DocumentChunks;
+use agent::knowledge::{Document, DocumentChunks};
 use agent::names::TenantId;
 use agent::ports::{Change, EmbedFor, Embedder, IndexState, Lane, PortError};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::error::EngineError;
-use crate::fresh::Fresh;
+use crate::fresh::{Cut, Fresh, Ticket};
 use crate::knowledge::{Knowledge, Parts, Rules};
 use crate::reading::{self, Piece, Want};
 
@@ -44,6 +44,8 @@ pub(crate) struct Indexer {
     /// How far the serving index has come.
     applied: watch::Sender<Progress>,
     fresh: Mutex<Fresh>,
+    /// Nothing has come since it last began to look.
+    listens: AtomicBool,
     /// Documents that are being taken in.
     coming: AtomicUsize,
 }
@@ -53,8 +55,43 @@ pub(crate) struct Coming(Arc<Indexer>);
 
 impl Drop for Coming {
     fn drop(&mut self) {
-        self.0.coming.fetch_sub(1, Ordering::Relaxed);
-        self.0.wake();
+        // While others are under way, what they bring is waited for anyway.
+        if self.0.coming.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.0.wake();
+        }
+    }
+}
+
+/// A document that is about to be kept; it is forgotten when this is dropped unconfirmed.
+pub(crate) struct Announced {
+    indexer: Arc<Indexer>,
+    /// None once it is confirmed.
+    ticket: Option<Ticket>,
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.indexer.fresh().withdraw(ticket);
+        }
+    }
+}
+
+impl Announced {
+    /// It is kept, as this change.
+    pub(crate) fn confirm(mut self, sequence: u64) {
+        let enough = {
+            let mut fresh = self.indexer.fresh();
+            if let Some(ticket) = self.ticket.take() {
+                fresh.confirm(ticket, sequence);
+            }
+            fresh.kept_bytes() >= STAGE_BYTES
+        };
+        // Between the first and enough there is nothing to do: the indexer only gathers.
+        let is_first = self.indexer.listens.swap(false, Ordering::AcqRel);
+        if is_first || enough {
+            self.indexer.wake();
+        }
     }
 }
 
@@ -73,6 +110,7 @@ impl Indexer {
             wake: Notify::new(),
             applied,
             fresh: Mutex::default(),
+            listens: AtomicBool::new(true),
             coming: AtomicUsize::new(0),
         });
         let (this, tasks) = (Arc::clone(&indexer), parts.tasks.clone());
@@ -98,10 +136,10 @@ impl Indexer {
         Coming(Arc::clone(self))
     }
 
-    /// Takes the chunks of a change that has just been kept, so that they need not be made again.
-    pub(crate) fn take_fresh(&self, sequence: u64, chunks: DocumentChunks, pieces: Vec<Piece>) {
-        self.fresh().put(sequence, chunks, pieces);
-        self.wake();
+    /// Takes what was made of a document that is about to be kept, so that it need not be made again.
+    pub(crate) fn announce(self: &Arc<Self>, document: Document, cut: Cut) -> Announced {
+        let ticket = Some(self.fresh().announce(document, cut));
+        Announced { indexer: Arc::clone(self), ticket }
     }
 
     fn fresh(&self) -> MutexGuard<'_, Fresh> {
@@ -181,6 +219,7 @@ impl Work {
     async fn run(self) {
         let mut wait = RETRY_WAIT_MIN;
         loop {
+            self.indexer.listens.store(true, Ordering::Release);
             match self.catch_up().await {
                 Ok(()) => {
                     wait = RETRY_WAIT_MIN;
@@ -207,7 +246,7 @@ impl Work {
         let indexer = &self.indexer;
         let more = async {
             while indexer.coming.load(Ordering::Relaxed) > 0
-                && indexer.fresh().bytes() < STAGE_BYTES
+                && indexer.fresh().kept_bytes() < STAGE_BYTES
             {
                 indexer.wake.notified().await;
             }
@@ -329,12 +368,17 @@ impl Work {
     }
 
     /// The chunks that a changed document has now: none if it is gone or was never read.
-    async fn chunks(&self, change: &Change) -> Result<(DocumentChunks, Vec<Piece>), PortError> {
+    async fn chunks(&self, change: &Change) -> Result<Cut, PortError> {
         if let Some(fresh) = self.indexer.fresh().take(change.sequence) {
             return Ok(fresh);
         }
         let id = &change.document;
         let document = self.parts.documents.get(&self.tenant, id).await?;
+        if let Some(document) = &document
+            && let Some(fresh) = self.indexer.fresh().take_announced(document)
+        {
+            return Ok(fresh);
+        }
         let content = self.parts.documents.content(&self.tenant, id).await?;
         let (Some(document), Some(content)) = (document, content) else {
             let nothing = DocumentChunks {

@@ -181,10 +181,11 @@ impl Knowledge {
         let (id, chunks) = (document.id.clone(), document.chunks);
         let warnings = document.warnings.clone();
         let audit = self.audit(principal, "document.put", &document.source);
+        let announced = self.indexer(&principal.tenant).announce(document.clone(), (cut, pieces));
         let kept = Kept { document, content: Some(content), accepted: new.accepted, audit };
         let outcome = match self.parts.documents.put(&principal.tenant, kept).await? {
             Put::Kept { sequence } => {
-                self.indexer(&principal.tenant).take_fresh(sequence, cut, pieces);
+                announced.confirm(sequence);
                 Outcome::Kept { sequence, chunks, warnings }
             }
             Put::Superseded => Outcome::Superseded,

@@ -23,6 +23,9 @@ const HOARDED_BYTES_MAX: usize = 1 << 20;
 /// Documents up to this many bytes fit into a pipe together with their header.
 const SMALL_BYTES_MAX: usize = 32 << 10;
 
+/// What a pipe holds: a whole answer, mostly, is read at once.
+const PIPE_BYTES: usize = 64 << 10;
+
 /// How children are started and what they get.
 #[derive(Debug, Clone)]
 pub struct PoolSettings {
@@ -146,7 +149,8 @@ impl Pool {
             .map_err(failed)?;
         let missing = || failed(std::io::ErrorKind::BrokenPipe.into());
         let input = child.stdin.take().ok_or_else(missing)?;
-        let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let output = BufReader::with_capacity(PIPE_BYTES, output);
         let tenant = tenant.clone();
         Ok(Reader { child, input, output, tenant, documents_left: DOCUMENTS_PER_CHILD })
     }
