@@ -1,4 +1,6 @@
-//! Decides which of the found passages are shown: the share of each kind, and no passage twice.
+//! Decides which of the found passages are shown: what is quoted first, the share of each kind, and no passage twice.
+
+use std::ops::Range;
 
 use crate::knowledge::Passage;
 
@@ -68,13 +70,18 @@ pub fn without_repeats(passages: Vec<Passage>) -> Vec<Passage> {
     kept.into_iter().map(|(_, passage)| passage).collect()
 }
 
-/// What stands in quotes in a question, in lower case: it is meant word for word. An open quote quotes nothing.
+/// What stands in quotes in a question, in bytes. An open quote quotes nothing.
+#[must_use]
+pub fn quotes(question: &str) -> Vec<Range<usize>> {
+    let marks = ['"', '“', '”', '「', '」', '『', '』'];
+    let found: Vec<(usize, &str)> = question.match_indices(marks).collect();
+    found.as_chunks::<2>().0.iter().map(|[(from, mark), (to, _)]| from + mark.len()..*to).collect()
+}
+
+/// The same as text in lower case: it is meant word for word.
 #[must_use]
 pub fn quoted(question: &str) -> Vec<String> {
-    let marks = ['"', '“', '”', '「', '」', '『', '』'];
-    let parts: Vec<&str> = question.split(marks).collect();
-    let closed = parts.len() - usize::from(parts.len().is_multiple_of(2));
-    let inside = parts.iter().take(closed).skip(1).step_by(2);
+    let inside = quotes(question).into_iter().filter_map(|range| question.get(range));
     inside.map(|part| part.trim().to_lowercase()).filter(|part| !part.is_empty()).collect()
 }
 
@@ -193,6 +200,13 @@ mod tests {
         let passages = texts.map(|text| passage("guide", text)).to_vec();
         let kept: Vec<String> = without_repeats(passages).into_iter().map(|p| p.text).collect();
         assert_eq!(kept, [texts[0], texts[2]]);
+    }
+
+    #[test]
+    fn an_open_quote_quotes_nothing() {
+        assert_eq!(quoted("a \"B c\" d \"e"), ["b c"]);
+        assert_eq!(quoted("「비용」 5\" disk"), ["비용"]);
+        assert!(quoted("5\" disk").is_empty());
     }
 
     #[test]

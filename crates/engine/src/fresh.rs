@@ -2,74 +2,76 @@
 
 use std::collections::HashMap;
 
-use agent::knowledge::{Document, DocumentChunks};
+use agent::knowledge::Document;
 use agent::names::DocumentId;
+use agent::ports::Change;
 
-use crate::reading::Piece;
+use crate::reading::Cut;
 
 /// Text that may wait here, in bytes; what does not fit is read from the store when its turn comes.
 const BYTES_MAX: usize = 48 << 20;
 
-/// What was made of a document.
-pub(crate) type Cut = (DocumentChunks, Vec<Piece>);
-
 /// Names what was announced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Ticket(u64);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    document: DocumentId,
+    number: u64,
+}
 
 /// What is announced before it is kept: the indexer may see the change before the one who brought it hears of it.
+/// Of each document there is only what was announced last.
 #[derive(Default)]
 pub(crate) struct Fresh {
     bytes: usize,
     /// Those of what is known to be kept.
     kept_bytes: usize,
-    next: u64,
-    announced: HashMap<Ticket, Announced>,
-    /// By the number of the change that brought them.
-    kept: HashMap<u64, Ticket>,
-    latest: HashMap<DocumentId, Ticket>,
+    tickets: u64,
+    announced: HashMap<DocumentId, Announced>,
 }
 
 struct Announced {
+    ticket: u64,
     document: Document,
     cut: Cut,
-    is_kept: bool,
+    /// The change that brought it, once that is known.
+    sequence: Option<u64>,
 }
 
 impl Fresh {
     /// Takes what was made of a document that is about to be kept.
     pub(crate) fn announce(&mut self, document: Document, cut: Cut) -> Ticket {
-        let ticket = Ticket(self.next);
-        self.next += 1;
+        self.tickets += 1;
+        let ticket = Ticket { document: document.id.clone(), number: self.tickets };
+        self.remove(&ticket.document);
         let bytes = size(&cut);
         if bytes > BYTES_MAX {
             return ticket;
         }
         if self.bytes + bytes > BYTES_MAX {
-            // Some may never be asked for: their document has changed again.
             self.announced.clear();
-            self.kept.clear();
-            self.latest.clear();
             (self.bytes, self.kept_bytes) = (0, 0);
         }
         self.bytes += bytes;
-        self.latest.insert(document.id.clone(), ticket);
-        self.announced.insert(ticket, Announced { document, cut, is_kept: false });
+        let announced = Announced { ticket: ticket.number, document, cut, sequence: None };
+        self.announced.insert(ticket.document.clone(), announced);
         ticket
     }
 
     /// It is kept, as this change.
-    pub(crate) fn confirm(&mut self, ticket: Ticket, sequence: u64) {
-        if let Some(announced) = self.announced.get_mut(&ticket) {
-            announced.is_kept = true;
+    pub(crate) fn confirm(&mut self, ticket: &Ticket, sequence: u64) {
+        let announced = self.announced.get_mut(&ticket.document);
+        if let Some(announced) = announced.filter(|announced| announced.ticket == ticket.number) {
+            announced.sequence = Some(sequence);
             self.kept_bytes += size(&announced.cut);
-            self.kept.insert(sequence, ticket);
         }
     }
 
     /// It is not kept.
-    pub(crate) fn withdraw(&mut self, ticket: Ticket) {
-        self.remove(ticket);
+    pub(crate) fn withdraw(&mut self, ticket: &Ticket) {
+        let announced = self.announced.get(&ticket.document);
+        if announced.is_some_and(|announced| announced.ticket == ticket.number) {
+            self.remove(&ticket.document);
+        }
     }
 
     /// Text that waits here for the indexer.
@@ -78,27 +80,25 @@ impl Fresh {
     }
 
     /// What was made of the document that this change brought, if it is known to have brought it.
-    pub(crate) fn take(&mut self, sequence: u64) -> Option<Cut> {
-        let ticket = self.kept.remove(&sequence)?;
-        self.remove(ticket)
+    pub(crate) fn take(&mut self, change: &Change) -> Option<Cut> {
+        let sequence = self.announced.get(&change.document)?.sequence?;
+        // An earlier one is never asked for again: its document has changed since.
+        let cut = if sequence <= change.sequence { self.remove(&change.document) } else { None };
+        cut.filter(|_| sequence == change.sequence)
     }
 
-    /// What was made of this document, if it is the one that was announced last.
+    /// What was made of this document, if it is the one that was announced.
     pub(crate) fn take_announced(&mut self, kept: &Document) -> Option<Cut> {
-        let ticket = *self.latest.get(&kept.id)?;
-        let announced = self.announced.get(&ticket)?.document.clone();
+        let announced = &mut self.announced.get_mut(&kept.id)?.document;
         // Only keeping gives it its numbers.
-        let numbered = Document { sequence: kept.sequence, accepted: kept.accepted, ..announced };
-        if numbered == *kept { self.remove(ticket) } else { None }
+        (announced.sequence, announced.accepted) = (kept.sequence, kept.accepted);
+        if announced == kept { self.remove(&kept.id) } else { None }
     }
 
-    fn remove(&mut self, ticket: Ticket) -> Option<Cut> {
-        let Announced { document, cut, is_kept } = self.announced.remove(&ticket)?;
+    fn remove(&mut self, document: &DocumentId) -> Option<Cut> {
+        let Announced { cut, sequence, .. } = self.announced.remove(document)?;
         self.bytes -= size(&cut);
-        self.kept_bytes -= if is_kept { size(&cut) } else { 0 };
-        if self.latest.get(&document.id) == Some(&ticket) {
-            self.latest.remove(&document.id);
-        }
+        self.kept_bytes -= if sequence.is_some() { size(&cut) } else { 0 };
         Some(cut)
     }
 }
@@ -111,10 +111,14 @@ fn size((of, _): &Cut) -> usize {
 mod tests {
     use super::*;
     use agent::filter::Tags;
-    use agent::knowledge::NewChunk;
+    use agent::knowledge::{DocumentChunks, NewChunk};
 
     fn document(title: &str) -> Document {
         testkit::samples::document(&"0".repeat(32).parse().unwrap(), "things", title)
+    }
+
+    fn change(sequence: u64) -> Change {
+        Change { sequence, document: document("").id }
     }
 
     fn cut(bytes: usize) -> Cut {
@@ -141,12 +145,12 @@ mod tests {
     fn what_is_taken_is_gone() {
         let mut fresh = Fresh::default();
         let ticket = fresh.announce(document("a"), cut(10));
-        assert!(fresh.take(1).is_none(), "nobody knows yet that it was change 1");
+        assert!(fresh.take(&change(1)).is_none(), "nobody knows yet that it was change 1");
         assert_eq!(fresh.kept_bytes(), 0);
-        fresh.confirm(ticket, 1);
+        fresh.confirm(&ticket, 1);
         assert_eq!(fresh.kept_bytes(), 10);
-        assert_eq!(fresh.take(1).as_ref().map(size), Some(10));
-        assert!(fresh.take(1).is_none());
+        assert_eq!(fresh.take(&change(1)).as_ref().map(size), Some(10));
+        assert!(fresh.take(&change(1)).is_none());
         assert_eq!((fresh.bytes, fresh.kept_bytes), (0, 0));
     }
 
@@ -156,8 +160,9 @@ mod tests {
         let ticket = fresh.announce(document("a"), cut(10));
         let kept = Document { sequence: 7, accepted: 5, ..document("a") };
         assert_eq!(fresh.take_announced(&kept).as_ref().map(size), Some(10));
-        fresh.confirm(ticket, 7);
-        assert!(fresh.take(7).is_none() && fresh.bytes == 0 && fresh.kept.is_empty());
+        fresh.confirm(&ticket, 7);
+        assert!(fresh.take(&change(7)).is_none());
+        assert_eq!((fresh.bytes, fresh.kept_bytes), (0, 0));
     }
 
     #[test]
@@ -166,24 +171,42 @@ mod tests {
         let first = fresh.announce(document("a"), cut(10));
         let second = fresh.announce(document("b"), cut(20));
         let kept = Document { sequence: 7, ..document("a") };
-        assert!(fresh.take_announced(&kept).is_none(), "another one was announced last");
-        fresh.withdraw(second);
-        fresh.confirm(first, 7);
-        assert_eq!(fresh.take(7).as_ref().map(size), Some(10));
-        assert!(fresh.bytes == 0 && fresh.latest.is_empty());
+        fresh.confirm(&first, 7);
+        fresh.withdraw(&first);
+        assert!(fresh.take(&change(7)).is_none() && fresh.take_announced(&kept).is_none());
+        fresh.confirm(&second, 8);
+        assert_eq!(fresh.take(&change(8)).as_ref().map(size), Some(20));
+    }
+
+    #[test]
+    fn what_is_never_asked_for_does_not_stay() {
+        let mut fresh = Fresh::default();
+        let ticket = fresh.announce(document("a"), cut(10));
+        fresh.confirm(&ticket, 1);
+        assert!(fresh.take(&change(2)).is_none(), "it was deleted before it was indexed");
+        assert_eq!((fresh.bytes, fresh.kept_bytes), (0, 0));
+        let ticket = fresh.announce(document("a"), cut(10));
+        fresh.withdraw(&ticket);
+        assert!(fresh.announced.is_empty());
     }
 
     #[test]
     fn it_never_holds_more_than_its_limit() {
         let mut fresh = Fresh::default();
-        for sequence in 0..10 {
-            let ticket = fresh.announce(document("a"), cut(BYTES_MAX / 3));
-            fresh.confirm(ticket, sequence);
+        let document = |digit: char| {
+            testkit::samples::document(&testkit::samples::id(digit), "things", "large")
+        };
+        for (sequence, digit) in (1..).zip('0'..='9') {
+            let ticket = fresh.announce(document(digit), cut(BYTES_MAX / 3));
+            fresh.confirm(&ticket, sequence);
             let held: usize = fresh.announced.values().map(|one| size(&one.cut)).sum();
-            assert!(held == fresh.bytes && held <= BYTES_MAX);
+            assert!(held == fresh.bytes && held == fresh.kept_bytes && held <= BYTES_MAX);
         }
-        let ticket = fresh.announce(document("b"), cut(BYTES_MAX + 1));
-        fresh.confirm(ticket, 11);
-        assert!(fresh.take(11).is_none() && fresh.take(9).is_some());
+        let ticket = fresh.announce(document('a'), cut(BYTES_MAX + 1));
+        fresh.confirm(&ticket, 11);
+        let mut take = |digit, sequence| {
+            fresh.take(&Change { sequence, document: testkit::samples::id(digit) })
+        };
+        assert!(take('a', 11).is_none() && take('9', 10).is_some());
     }
 }

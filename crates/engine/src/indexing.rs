@@ -12,9 +12,9 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::error::EngineError;
-use crate::fresh::{Cut, Fresh, Ticket};
+use crate::fresh::{Fresh, Ticket};
 use crate::knowledge::{Knowledge, Parts, Rules};
-use crate::reading::{self, Piece, Want};
+use crate::reading::{self, Cut, Piece, Want};
 
 /// Changes looked at in one go.
 const CHANGES_MAX: usize = 4096;
@@ -71,7 +71,7 @@ pub(crate) struct Announced {
 
 impl Drop for Announced {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
+        if let Some(ticket) = &self.ticket {
             self.indexer.fresh().withdraw(ticket);
         }
     }
@@ -83,7 +83,7 @@ impl Announced {
         let enough = {
             let mut fresh = self.indexer.fresh();
             if let Some(ticket) = self.ticket.take() {
-                fresh.confirm(ticket, sequence);
+                fresh.confirm(&ticket, sequence);
             }
             fresh.kept_bytes() >= STAGE_BYTES
         };
@@ -369,7 +369,7 @@ impl Work {
 
     /// The chunks that a changed document has now: none if it is gone or was never read.
     async fn chunks(&self, change: &Change) -> Result<Cut, PortError> {
-        if let Some(fresh) = self.indexer.fresh().take(change.sequence) {
+        if let Some(fresh) = self.indexer.fresh().take(change) {
             return Ok(fresh);
         }
         let id = &change.document;

@@ -1,7 +1,7 @@
 //! Takes one document in: reads it in a child, keeps it, and wakes the indexer.
 
 use agent::identity::Principal;
-use agent::knowledge::{Document, DocumentChunks, Status};
+use agent::knowledge::{Document, Status};
 use agent::names::{CollectionName, DocumentId};
 use agent::ports::{Kept, PortError, Put};
 use agent::text::clip;
@@ -9,7 +9,7 @@ use extract::{Extracted, Mapping};
 
 use crate::error::EngineError;
 use crate::knowledge::Knowledge;
-use crate::reading::{self, Piece, Want, sha256_hex};
+use crate::reading::{self, Cut, Want, sha256_hex};
 use crate::worker::{ReadError, ReadOrder};
 
 #[cfg(test)]
@@ -173,7 +173,7 @@ impl Knowledge {
         } else {
             tokio::task::spawn_blocking(describing).await
         };
-        let ((document, cut, pieces), content) = match described {
+        let ((document, cut), content) = match described {
             Ok(Ok(described)) => described,
             Ok(Err(error)) => return Err(broken(error)),
             Err(error) => return Err(broken(error)),
@@ -181,7 +181,7 @@ impl Knowledge {
         let (id, chunks) = (document.id.clone(), document.chunks);
         let warnings = document.warnings.clone();
         let audit = self.audit(principal, "document.put", &document.source);
-        let announced = self.indexer(&principal.tenant).announce(document.clone(), (cut, pieces));
+        let announced = self.indexer(&principal.tenant).announce(document.clone(), cut);
         let kept = Kept { document, content: Some(content), accepted: new.accepted, audit };
         let outcome = match self.parts.documents.put(&principal.tenant, kept).await? {
             Put::Kept { sequence } => {
@@ -266,7 +266,7 @@ fn describe(
     extracted: &Extracted,
     asked: Asked<'_>,
     rules: &crate::knowledge::Rules,
-) -> (Document, DocumentChunks, Vec<Piece>) {
+) -> (Document, Cut) {
     let collection_type = Some(document.doc_type.as_str()).filter(|kind| !kind.is_empty());
     document.doc_type = reading::doc_type(
         asked.doc_type,
@@ -282,9 +282,10 @@ fn describe(
     document.updated_at = own_date.map(ToString::to_string).or(asked.updated_at);
     document.status = Status::Ready;
     document.warnings = extracted.warnings.iter().take(WARNINGS_MAX).cloned().collect();
-    let (of, pieces) = reading::chunks(&document, extracted, &rules.split, asked.want);
+    let cut = reading::chunks(&document, extracted, &rules.split, asked.want);
+    let (of, _) = &cut;
     document.chunks = u32::try_from(of.chunks.len()).unwrap_or(u32::MAX);
     let sections = of.chunks.iter().map(|chunk| chunk.section).max().unwrap_or(0);
     document.sections = sections + 1;
-    (document, of, pieces)
+    (document, cut)
 }

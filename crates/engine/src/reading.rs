@@ -30,6 +30,9 @@ pub(crate) struct Piece {
     pub(crate) text: String,
 }
 
+/// What is made of a document: its chunks, and the pieces of them to embed.
+pub(crate) type Cut = (DocumentChunks, Vec<Piece>);
+
 /// The id of what stands at `source` in `collection`: the same place gives the same id.
 pub fn document_id(collection: &CollectionName, source: &str) -> Result<DocumentId, NameError> {
     let mut digits = sha256_hex(&[collection.as_str().as_bytes(), b"\0", source.as_bytes()]);
@@ -114,7 +117,7 @@ pub(crate) fn chunks(
     extracted: &Extracted,
     limits: &SplitLimits,
     want: Want,
-) -> (DocumentChunks, Vec<Piece>) {
+) -> Cut {
     let split = extract::split(extracted, limits);
     let mut pieces = Vec::new();
     let mut chunks = Vec::with_capacity(split.chunks.len());

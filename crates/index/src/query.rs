@@ -163,11 +163,11 @@ type Weights = BTreeMap<(Field, String), f32>;
 /// Every term of the question with its weight; one that comes twice weighs twice.
 fn weighted_terms(fields: KeywordFields, question: &str) -> Weights {
     let words = words(question);
-    let quotes = quotes(question);
+    let quotes = agent::retrieval::quotes(question);
     let has_content = words.iter().any(|word| word.kind != WordKind::Function);
     let mut weights = Weights::new();
     for word in &words {
-        let is_quoted = quotes.iter().any(|(from, to)| (*from..*to).contains(&word.from));
+        let is_quoted = quotes.iter().any(|quote| quote.contains(&word.from));
         let weight = if is_quoted { QUOTED } else { 1.0 };
         if is_quoted || !has_content || word.kind != WordKind::Function {
             add_word(&mut weights, fields, word, weight);
@@ -203,13 +203,6 @@ fn add_word(weights: &mut Weights, fields: KeywordFields, word: &Word, weight: f
         };
         add(fields.grams, &gram.text, weight * share);
     }
-}
-
-/// The stretches between double quotes, in bytes; an open quote quotes nothing.
-fn quotes(question: &str) -> Vec<(usize, usize)> {
-    let marks = ['"', '“', '”', '「', '」', '『', '』'];
-    let found: Vec<usize> = question.match_indices(marks).map(|(place, _)| place).collect();
-    found.as_chunks::<2>().0.iter().map(|[from, to]| (*from, *to)).collect()
 }
 
 /// The terms worth looking up: those that exist, the weightiest first, as far as the budget goes.

@@ -1,4 +1,4 @@
-//! Checks what a write that broke off leaves behind.
+//! Checks when what was written shows, and what a write that broke off leaves behind.
 
 use agent::filter::Tags;
 use agent::knowledge::NewChunk;
@@ -41,8 +41,7 @@ fn copy(from: &Path, to: &Path) {
 fn a_list_of_deleted_chunks_that_no_commit_names_does_not_block_the_next() {
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (folder, aside) = (here.path().join("1"), there.path().join("1"));
-    let payload = Payload { dimensions: 1, ..Payload::default() };
-    let generation = Generation::create(&folder, payload, Arc::new(NoFailpoints)).unwrap();
+    let generation = create(here.path());
     let two = vec![document(1, &["one"]), document(2, &["two"])];
     generation.apply(two, 1).unwrap();
     drop(generation);

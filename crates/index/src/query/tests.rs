@@ -158,9 +158,3 @@ fn the_costliest_terms_fall_out_first() {
     assert_eq!(kept.len(), TERMS_MIN + 1);
     assert_eq!(kept.last(), Some(&10));
 }
-
-#[test]
-fn an_open_quote_quotes_nothing() {
-    assert_eq!(quotes("a \"b c\" d \"e").len(), 1);
-    assert!(quotes("5\" disk").is_empty());
-}
