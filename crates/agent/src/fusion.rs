@@ -1,8 +1,8 @@
 //! Merges what the words of a question found with what its meaning found.
 //!
 //! The keyword side is right more often, so it leads; the vector side gets a weight that grows as
-//! less of the question is met by words. A passage in another language than the question cannot be
-//! found by words at all: there its nearness in meaning stands in for the words.
+//! less of the question is met by words. A passage in another language than the question is found by
+//! few words or none: there its nearness in meaning stands in for the words.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,8 @@ const VECTOR_SHARE_MAX: f32 = 0.5;
 const COVERAGE_GOOD: f32 = 0.35;
 const COVERAGE_POOR: f32 = 0.1;
 
-/// What nearness counts as words in a passage that is in another language.
+/// What nearness counts as words in a passage that is in another language: squared, as only the nearest are about
+/// the same thing, while most of a question's words have none to meet there.
 const OTHER_LANGUAGE: f32 = 0.8;
 
 /// How many passages to ask the vector side for. The last of them marks nearness 0: cosines there
@@ -90,7 +91,7 @@ pub fn fuse<Id: Ord + Clone>(
         evidence.nearness = nearness(hit.cosine, nearest, far);
         evidence.vector_rank = Some(rank);
         if hit.language == PassageLanguage::Other {
-            evidence.words = evidence.words.max(OTHER_LANGUAGE * evidence.nearness);
+            evidence.words = evidence.words.max(OTHER_LANGUAGE * evidence.nearness.powi(2));
         }
     }
     let vector_share = vector_share(!keyword_hits.is_empty(), keyword.coverage);

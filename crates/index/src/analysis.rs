@@ -5,11 +5,13 @@
 //! is stemmed. Codes, versions and amounts are kept whole and in parts.
 
 mod english;
+mod glossary;
 mod korean;
 mod latin;
 mod letters;
 mod tokens;
 
+pub(crate) use glossary::{Translation, translations};
 pub(crate) use tokens::{Analyzer, SEPARATOR, Terms, TermsTokenizer};
 
 use letters::{Letter, is_hangul, is_ideograph, letters};

@@ -9,7 +9,9 @@ use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Qu
 use tantivy::schema::{Field, IndexRecordOption, SchemaBuilder, TextFieldIndexing, TextOptions};
 use tantivy::{Searcher, TantivyDocument, Term};
 
-use crate::analysis::{Analyzer, GramPlace, TermsTokenizer, Word, WordKind, words};
+use crate::analysis::{
+    Analyzer, GramPlace, TermsTokenizer, Translation, Word, WordKind, translations, words,
+};
 
 /// Longest question looked at, in bytes: some 600 syllables. What follows is a pasted document.
 pub(crate) const QUESTION_BYTES_MAX: usize = 2_000;
@@ -94,17 +96,16 @@ pub(crate) fn plan(
     let question =
         question.get(..question.floor_char_boundary(QUESTION_BYTES_MAX)).unwrap_or(question);
     let passages = searcher.num_docs().max(1);
-    let mut terms = Vec::new();
-    for ((field, text), weight) in weighted_terms(fields, question) {
+    let (mut terms, mut full_score) = (Vec::new(), 0.0_f32);
+    for ((field, text), Weight { asked, translated }) in weighted_terms(fields, question) {
         let term = Term::from_field_text(field, &text);
         let found_in = searcher.doc_freq(&term)?.min(passages);
-        terms.push(PlanTerm { term, weight, rarity: rarity(found_in, passages), found_in });
+        let rarity = rarity(found_in, passages);
+        if [fields.words, fields.grams].contains(&field) {
+            full_score += asked * rarity * SATURATION;
+        }
+        terms.push(PlanTerm { term, weight: asked + translated, rarity, found_in });
     }
-    let full_score: f32 = terms
-        .iter()
-        .filter(|term| [fields.words, fields.grams].contains(&term.term.field()))
-        .map(|term| term.weight * term.rarity * SATURATION)
-        .sum();
     if terms.is_empty() {
         return Ok(None);
     }
@@ -157,34 +158,56 @@ const PART: f32 = 0.5;
 const GRAM_AT_ENDING: f32 = 0.3;
 const QUOTED: f32 = 2.0;
 const HEADING_SHARE: f32 = 0.5;
+const TRANSLATED: f32 = 0.6;
 
-type Weights = BTreeMap<(Field, String), f32>;
+type Weights = BTreeMap<(Field, String), Weight>;
+
+/// What a term of a query weighs, in comparison with a word of the text.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    /// By the question's own words.
+    asked: f32,
+    /// By what these are called in the other language; a text that says nothing of it is no worse an answer.
+    translated: f32,
+}
 
 /// Every term of the question with its weight; one that comes twice weighs twice.
 fn weighted_terms(fields: KeywordFields, question: &str) -> Weights {
     let words = words(question);
     let quotes = agent::retrieval::quotes(question);
+    let is_quoted = |from| quotes.iter().any(|quote| quote.contains(&from));
     let has_content = words.iter().any(|word| word.kind != WordKind::Function);
     let mut weights = Weights::new();
     for word in &words {
-        let is_quoted = quotes.iter().any(|quote| quote.contains(&word.from));
+        let is_quoted = is_quoted(word.from);
         let weight = if is_quoted { QUOTED } else { 1.0 };
         if is_quoted || !has_content || word.kind != WordKind::Function {
-            add_word(&mut weights, fields, word, weight);
+            for (term, share) in terms_of(fields, word) {
+                weights.entry(term).or_default().asked += weight * share;
+            }
+        }
+    }
+    // What stands in quotes is meant as it is written.
+    for Translation { word, .. } in
+        translations(&words).into_iter().filter(|found| !is_quoted(found.from))
+    {
+        for (term, share) in terms_of(fields, &word) {
+            weights.entry(term).or_default().translated += TRANSLATED * share;
         }
     }
     weights
 }
 
-fn add_word(weights: &mut Weights, fields: KeywordFields, word: &Word, weight: f32) {
-    let mut add = |field: Field, text: &str, weight: f32| {
+/// The terms of a word, each with its share of the word's weight.
+fn terms_of(fields: KeywordFields, word: &Word) -> Vec<((Field, String), f32)> {
+    let mut terms = Vec::new();
+    let mut add = |field: Field, text: &str, share: f32| {
         if text.is_empty() {
             return;
         }
-        *weights.entry((field, text.to_owned())).or_default() += weight;
+        terms.push(((field, text.to_owned()), share));
         if field == fields.words {
-            let in_heading = weights.entry((fields.heading, text.to_owned())).or_default();
-            *in_heading += weight * HEADING_SHARE;
+            terms.push(((fields.heading, text.to_owned()), share * HEADING_SHARE));
         }
     };
     let whole = match word.kind {
@@ -192,17 +215,18 @@ fn add_word(weights: &mut Weights, fields: KeywordFields, word: &Word, weight: f
         WordKind::Ordinary | WordKind::Function if word.grams.is_empty() => 1.0,
         WordKind::Ordinary | WordKind::Function => STEM_OF_SYLLABLES,
     };
-    add(fields.words, &word.stem, weight * whole);
+    add(fields.words, &word.stem, whole);
     for part in &word.parts {
-        add(fields.words, part, weight * PART);
+        add(fields.words, part, PART);
     }
     for gram in &word.grams {
         let share = match gram.place {
             GramPlace::Stem | GramPlace::Single => 1.0,
             GramPlace::Ending => GRAM_AT_ENDING,
         };
-        add(fields.grams, &gram.text, weight * share);
+        add(fields.grams, &gram.text, share);
     }
+    terms
 }
 
 /// The terms worth looking up: those that exist, the weightiest first, as far as the budget goes.

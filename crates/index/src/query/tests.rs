@@ -79,6 +79,27 @@ fn a_question_finds_its_passage_in_both_languages() {
 }
 
 #[test]
+fn a_question_finds_what_the_other_language_calls_so() {
+    check_first("예산 예측", "A budget");
+    check_first("유휴 서버", "Idle machines");
+    check_first("trust policy", "NB-4031");
+}
+
+#[test]
+fn a_text_in_the_questions_own_words_comes_before_one_that_has_to_be_translated() {
+    let world = world(&[("", "The budget of a team."), ("", "팀의 예산.")]);
+    assert_eq!(world.found("팀 예산"), ["팀의 예산.", "The budget of a team."]);
+    assert_eq!(world.found("team budget"), ["The budget of a team.", "팀의 예산."]);
+}
+
+#[test]
+fn what_is_quoted_is_not_translated() {
+    let world = world(&[("", "The budget of a team."), ("", "나무")]);
+    assert_eq!(world.found("예산"), ["The budget of a team."]);
+    assert!(world.found("\"예산\"").is_empty());
+}
+
+#[test]
 fn a_code_finds_its_own_passage_however_it_is_written() {
     check_first("NB-4031 오류가 나요", "NB-4031");
     check_first("nb4032", "NB-4032");

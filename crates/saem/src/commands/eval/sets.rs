@@ -41,6 +41,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The demo corpus names the language in its paths.
+    fn language(&self) -> &'static str {
+        let is_korean = self.document.contains("/ko/") || self.document.contains("-ko.");
+        if is_korean { "ko" } else { "en" }
+    }
+
     pub(crate) fn is_in(&self, passage: &Passage) -> bool {
         passage.source == self.document
             && self.heading.as_ref().is_none_or(|heading| passage.heading_path.contains(heading))
@@ -141,10 +147,26 @@ pub(crate) fn hotpotqa(folder: &Path) -> Result<Set> {
 #[derive(Deserialize)]
 struct CloudcostQuestion {
     kind: String,
+    language: String,
     question: String,
     #[serde(default)]
     relevant: Vec<Place>,
 }
+
+impl CloudcostQuestion {
+    /// What stands in another language than the question is not worded like it, nor a paraphrase of it: a question
+    /// that is answered in both languages is judged twice, each time by the places of one.
+    fn judged(self) -> Vec<Question> {
+        let Self { kind, language, question: text, relevant } = self;
+        let (own, others): (Vec<Place>, Vec<Place>) =
+            relevant.into_iter().partition(|place| place.language() == language);
+        let kinds = [(kind, own), (CROSS_LANGUAGE.to_owned(), others)];
+        let kinds = kinds.into_iter().filter(|(_, relevant)| !relevant.is_empty());
+        kinds.map(|(kind, relevant)| Question { kind, text: text.clone(), relevant }).collect()
+    }
+}
+
+const CROSS_LANGUAGE: &str = "cross_language";
 
 /// The demo corpus with the questions that belong to it.
 pub(crate) fn cloudcost() -> Result<Set> {
@@ -156,10 +178,9 @@ pub(crate) fn cloudcost() -> Result<Set> {
     let mut questions = Vec::new();
     for line in include_str!("../../../../../examples/cloudcost/questions.jsonl").lines() {
         let question: CloudcostQuestion = serde_json::from_str(line)?;
-        let kinds = ["worded", "paraphrase", "paraphrase_hard", "cross_language"];
+        let kinds = ["worded", "paraphrase", "paraphrase_hard", CROSS_LANGUAGE];
         if kinds.contains(&question.kind.as_str()) {
-            let CloudcostQuestion { kind, question: text, relevant } = question;
-            questions.push(Question { kind, text, relevant });
+            questions.extend(question.judged());
         }
     }
     let documents = documents.collect();
