@@ -162,7 +162,7 @@ fn pieces(corpus: &Corpus, documents: usize) -> Result<Vec<String>> {
             let mut path = extract::heading_path(&split.sections, chunk.section);
             path.retain(|heading| !heading.is_empty());
             let heading = path.last().copied().unwrap_or_default();
-            for range in &chunk.pieces {
+            for range in chunk.pieces() {
                 let text = chunk.text.get(range.clone()).unwrap_or_default();
                 pieces.push(format!("{heading}. {text}"));
             }

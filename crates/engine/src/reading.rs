@@ -45,7 +45,8 @@ pub(crate) fn sha256_hex(parts: &[&[u8]]) -> String {
     for part in parts {
         hash.update(part);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    hash.finalize().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// The type of a document: what the caller says, else its front matter, a rule for its path, its
@@ -126,7 +127,7 @@ pub(crate) fn chunks(
         let own_path = extract::heading_path(&split.sections, chunk.section);
         if want == Want::Pieces {
             let mut piece = |text: String| pieces.push(Piece { chunk: place, text });
-            for range in &chunk.pieces {
+            for range in chunk.pieces() {
                 let text = chunk.text.get(range.clone()).unwrap_or_default();
                 piece(with_heading(&own_path, text));
             }

@@ -96,7 +96,8 @@ fn check_chunks(extracted: &Extracted, parts: &Split, limits: &SplitLimits) {
         assert!(estimate_tokens(&chunk.text) <= limits.tokens_max, "{:?}", chunk.text);
         let section = &parts.sections[chunk.section];
         assert!(section.start <= chunk.start && chunk.end <= section.end);
-        let pieces: String = chunk.pieces.iter().map(|piece| &chunk.text[piece.clone()]).collect();
+        let pieces: String =
+            chunk.pieces().iter().map(|piece| &chunk.text[piece.clone()]).collect();
         assert_eq!(letters(&pieces), letters(&chunk.text));
     }
     for (index, section) in parts.sections.iter().enumerate() {

@@ -84,9 +84,17 @@ pub struct Chunk {
     /// The text of the range, after the header or question that it needs to be understood.
     pub text: String,
     pub tags: ChunkTags,
-    /// Short spans of `text`, for the embedder; all that is not blank lies in one.
-    pub pieces: Vec<Range<usize>>,
     pub fields: BTreeMap<String, Value>,
+    /// Where the question ends that the text begins with; 0 if it begins with none.
+    question_end: usize,
+}
+
+impl Chunk {
+    /// Short spans of the text, for the embedder; all that is not blank lies in one.
+    #[must_use]
+    pub fn pieces(&self) -> Vec<Range<usize>> {
+        pieces::pieces(&self.text, self.question_end)
+    }
 }
 
 /// Sections and chunks of a document; the same for the same document and limits.
@@ -233,14 +241,13 @@ fn chunk(text: &str, section: usize, span: &Span, blocks: &[Block]) -> Chunk {
         }
         fields.extend(block.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
-    let pieces = pieces::pieces(&chunk_text, question_end);
     Chunk {
         section,
         start: span.range.start,
         end: span.range.end,
         text: chunk_text,
         tags,
-        pieces,
+        question_end,
         fields,
     }
 }

@@ -114,7 +114,7 @@ fn a_long_answer_repeats_its_question() {
     assert!(parts.len() > 1);
     for part in parts {
         assert!(part.text.starts_with("환불은 어떻게 하나요?\n\n환불은"), "{}", part.text);
-        assert_eq!(&part.text[part.pieces[0].clone()], "환불은 어떻게 하나요?");
+        assert_eq!(&part.text[part.pieces()[0].clone()], "환불은 어떻게 하나요?");
         assert_eq!(part.fields["분류"], "결제");
     }
     assert_eq!(last.text, "짧은 질문?\n\n네.");
@@ -165,10 +165,11 @@ fn pieces_are_short_and_cover_the_chunk() {
     let text = "예산을 설정하면 알림이 옵니다. ".repeat(20);
     let split = split(&read(&text, "x.txt"), &SplitLimits::default());
     for chunk in &split.chunks {
-        let joined: String = chunk.pieces.iter().map(|piece| &chunk.text[piece.clone()]).collect();
+        let joined: String =
+            chunk.pieces().iter().map(|piece| &chunk.text[piece.clone()]).collect();
         let blank = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(blank(&joined), blank(&chunk.text));
-        assert!(chunk.pieces.len() > 3);
-        assert!(chunk.pieces.iter().all(|piece| piece.len() <= 220));
+        assert!(chunk.pieces().len() > 3);
+        assert!(chunk.pieces().iter().all(|piece| piece.len() <= 220));
     }
 }
