@@ -5,6 +5,7 @@ pub mod fusion;
 pub mod identity;
 pub mod knowledge;
 pub mod language;
+pub mod model;
 pub mod names;
 pub mod path_rule;
 pub mod ports;

@@ -1,19 +1,17 @@
 //! An embedder behind an OpenAI-compatible server: OpenAI, Ollama, vLLM, TEI, LM Studio.
 
-mod patience;
 mod wire;
 
-use std::fmt;
 use std::time::Duration;
 
 use agent::ports::{EmbedFor, Embedder, Later, PortError};
-use agent::text::clip;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, ClientBuilder, Response, StatusCode, Url};
+use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::Semaphore;
 
-use self::patience::{Again, Patience};
+pub use crate::http::SecretKey;
+use crate::http::{self, COMPLAINT_BYTES_MAX, read, root_cause};
+use crate::patience::{self, Again, Patience};
 
 #[cfg(test)]
 mod tests;
@@ -21,31 +19,11 @@ mod tests;
 /// Largest answer that is read, in bytes: 512 texts of 4,096 numbers, each written with 20 digits, fit.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Largest answer of an error that is read, in bytes: its first sentence is what we want.
-const COMPLAINT_BYTES_MAX: usize = 16 * 1024;
-
-/// Longest part of the server's own words that goes into a message, in bytes: one line on a screen.
-const SHOWN_BYTES_MAX: usize = 200;
+/// Whose settings messages speak of.
+const WHOSE: &str = "the embedder";
 
 /// What is embedded once at the start, to learn how many numbers the model gives.
 const PROBE: &str = "probe";
-
-/// A key that is sent and never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SecretKey(String);
-
-impl SecretKey {
-    #[must_use]
-    pub fn new(key: impl Into<String>) -> Self {
-        Self(key.into())
-    }
-}
-
-impl fmt::Debug for SecretKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("[hidden]")
-    }
-}
 
 /// Where the embedder is and how it is used.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,8 +101,10 @@ struct Failure {
 impl RemoteEmbedder {
     /// Asks the server for one vector, to learn its length and to find out now whether the settings are right.
     pub async fn connect(settings: RemoteSettings) -> Result<Self, PortError> {
-        let endpoint = endpoint(&settings)?;
-        let client = client(&settings)?;
+        let endpoint = http::address(WHOSE, &settings.base_url, "embeddings")?;
+        let client = http::client(WHOSE, settings.api_key.as_ref(), |builder| {
+            builder.connect_timeout(settings.connect_time_max).timeout(settings.answer_time_max)
+        })?;
         let on_the_way = Semaphore::new(settings.concurrency_max.clamp(1, Semaphore::MAX_PERMITS));
         let mut embedder =
             Self { settings, client, endpoint, identity: String::new(), dimensions: 0, on_the_way };
@@ -180,7 +160,11 @@ impl RemoteEmbedder {
             source: Box::new(closed),
         })?;
         let body = wire::request(&self.settings, texts)?;
-        let mut patience = Patience::new(&self.settings);
+        let mut patience = Patience::new(
+            self.settings.tries_max,
+            self.settings.retry_wait_first,
+            self.settings.retry_wait_max,
+        );
         loop {
             let failure = match self.ask(body.clone(), texts.len()).await {
                 Ok(vectors) => return Ok(vectors),
@@ -284,15 +268,8 @@ impl RemoteEmbedder {
         format!("the embedder at {}", self.settings.base_url)
     }
 
-    /// Another's words on one line, of bounded length, and without our key should they repeat it.
     fn clean(&self, words: &str) -> String {
-        let words = match &self.settings.api_key {
-            Some(SecretKey(key)) if !key.is_empty() => words.replace(key, "[hidden]"),
-            _ => words.to_owned(),
-        };
-        let line: String =
-            words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-        clip(line.trim(), SHOWN_BYTES_MAX).to_owned()
+        http::clean(words, self.settings.api_key.as_ref())
     }
 }
 
@@ -319,60 +296,6 @@ fn identity(settings: &RemoteSettings, dimensions: usize) -> String {
     }
 }
 
-fn endpoint(settings: &RemoteSettings) -> Result<Url, PortError> {
-    let wrong = |why: &str| PortError::Refused(format!("the embedder's base URL {why}"));
-    let url: Url = settings
-        .base_url
-        .parse()
-        .map_err(|_| wrong("is not a URL: write it like http://127.0.0.1:11434/v1"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("must begin with http:// or https://"));
-    }
-    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(wrong("must hold no user, password or query: give the key as the API key"));
-    }
-    if url.fragment().is_some() {
-        return Err(wrong("must hold no #: leave out what follows it"));
-    }
-    format!("{}/embeddings", url.as_str().trim_end_matches('/'))
-        .parse()
-        .map_err(|_| wrong("cannot be extended by /embeddings: check it"))
-}
-
-fn client(settings: &RemoteSettings) -> Result<Client, PortError> {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(SecretKey(key)) = &settings.api_key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
-            PortError::Refused(
-                "the embedder's key holds characters that no key has: copy it again".to_owned(),
-            )
-        })?;
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
-    }
-    client_builder(settings, headers.clone())
-        .build()
-        .or_else(|error| {
-            // Without the system's certificates nothing can be built; an empty set keeps plain http working.
-            tracing::warn!(%error, "no https from here: install the system's CA certificates");
-            client_builder(settings, headers).tls_certs_only([]).build()
-        })
-        .map_err(|error| PortError::Broken { what: "the TLS set-up", source: Box::new(error) })
-}
-
-fn client_builder(settings: &RemoteSettings, headers: HeaderMap) -> ClientBuilder {
-    // Whoever comes first decides for the process; everybody here decides the same.
-    _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .default_headers(headers)
-        // The key goes to the configured server and nowhere else.
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .connect_timeout(settings.connect_time_max)
-        .timeout(settings.answer_time_max)
-}
-
 /// Servers refuse a whole batch for one empty text, but take a blank.
 fn prepared(prefix: &str, text: &str) -> String {
     if prefix.is_empty() && text.is_empty() { " ".to_owned() } else { format!("{prefix}{text}") }
@@ -396,24 +319,4 @@ fn batches(texts: impl Iterator<Item = String>, settings: &RemoteSettings) -> Ve
         batches.push(batch);
     }
     batches
-}
-
-/// The whole body, or none if it is larger than `bytes_max`.
-async fn read(mut response: Response, bytes_max: usize) -> Result<Option<Vec<u8>>, reqwest::Error> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        if bytes.len() + chunk.len() > bytes_max {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(Some(bytes))
-}
-
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }

@@ -5,3 +5,4 @@ pub mod documents;
 pub mod index;
 pub mod jobs;
 pub mod keys;
+pub mod language_model;

@@ -9,5 +9,9 @@
 pub mod clock;
 pub mod contracts;
 pub mod embeddings;
+pub mod fault_server;
 pub mod hostile;
+pub mod model_server;
 pub mod samples;
+pub mod scripted_model;
+mod wire;

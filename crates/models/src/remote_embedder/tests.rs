@@ -6,14 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::ports::{EmbedFor, Embedder as _, PortError};
-use reqwest::header::{DATE, HeaderMap, HeaderValue, RETRY_AFTER};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use super::patience::{Again, Patience, retry_after};
 use super::{RemoteEmbedder, RemoteSettings, SecretKey, batches, wire};
 
 /// What the server does with a request.
@@ -418,50 +416,6 @@ async fn the_wait_that_a_server_asks_for_is_kept_up_to_our_limit() {
     assert_eq!(server.requests(), 3);
     assert!(waited >= Duration::from_millis(80), "{waited:?}");
     assert!(waited < Duration::from_secs(60), "{waited:?}");
-}
-
-#[test]
-fn a_wait_is_asked_for_in_seconds_or_by_the_servers_own_clock() {
-    let wait = |after: &'static str, date: Option<&'static str>| {
-        let mut headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(after))]);
-        if let Some(date) = date {
-            headers.insert(DATE, HeaderValue::from_static(date));
-        }
-        retry_after(&headers).map(|wait| wait.as_secs())
-    };
-    let now = Some("Sun, 06 Nov 1994 08:49:37 GMT");
-    assert_eq!(wait("7", None), Some(7));
-    assert_eq!(wait(" 0 ", now), Some(0));
-    assert_eq!(wait("18446744073709551615", None), Some(u64::MAX));
-    assert_eq!(wait("Sun, 06 Nov 1994 08:50:07 GMT", now), Some(30));
-    assert_eq!(wait("Sun, 06 Nov 1994 08:00:00 GMT", now), Some(0));
-    assert_eq!(wait("Sun, 06 Nov 1994 08:50:07 GMT", None), None);
-    assert_eq!(wait("soon", now), None);
-    assert_eq!(wait("-1", now), None);
-    assert_eq!(retry_after(&HeaderMap::new()), None);
-}
-
-#[test]
-fn waits_double_are_spread_and_never_pass_their_limit() {
-    let milliseconds = Duration::from_millis;
-    let settings = RemoteSettings {
-        tries_max: 6,
-        retry_wait_first: milliseconds(100),
-        retry_wait_max: milliseconds(500),
-        ..RemoteSettings::new("http://127.0.0.1/v1", "m")
-    };
-    let mut patience = Patience::new(&settings);
-    for most in [100, 200, 400, 500] {
-        let wait = patience.wait_before_next(&Again::Soon).unwrap();
-        assert!((milliseconds(most / 2)..=milliseconds(most)).contains(&wait), "{wait:?}");
-    }
-    let asked = Again::After(milliseconds(123));
-    assert_eq!(patience.wait_before_next(&asked), Some(milliseconds(123)));
-    assert_eq!(patience.wait_before_next(&asked), None, "six tries are over");
-    assert_eq!(Patience::new(&settings).wait_before_next(&Again::Never), None);
-    let different: std::collections::BTreeSet<Duration> =
-        (0..50).filter_map(|_| Patience::new(&settings).wait_before_next(&Again::Soon)).collect();
-    assert!(different.len() > 1, "all waits alike");
 }
 
 #[tokio::test]

@@ -1,0 +1,32 @@
+//! What a model is told about the form of its answer, when the form is JSON.
+
+use serde_json::Value;
+
+use crate::text::clip;
+
+const ANSWER_IN_JSON: &str = include_str!("../../prompts/answer_in_json.md");
+const ANSWER_TOOL: &str = include_str!("../../prompts/answer_tool.md");
+const REPAIR_JSON: &str = include_str!("../../prompts/repair_json.md");
+
+/// Longest account of what is wrong that a model gets to read, in bytes: more than one fault confuses a small model.
+const FAULT_BYTES_MAX: usize = 2_000;
+
+/// For models that cannot be held to a schema in another way.
+#[must_use]
+pub fn answer_in_json(schema: &Value) -> String {
+    ANSWER_IN_JSON.trim_end().replace("{{schema}}", &schema.to_string())
+}
+
+/// The description of a tool whose call is the answer.
+#[must_use]
+pub fn answer_tool() -> &'static str {
+    ANSWER_TOOL.trim_end()
+}
+
+/// After an answer that could not be used.
+#[must_use]
+pub fn repair_json(fault: &str, schema: &Value) -> String {
+    // The schema goes in first: a fault that spells the other mark is not filled in.
+    let text = REPAIR_JSON.trim_end().replace("{{schema}}", &schema.to_string());
+    text.replacen("{{fault}}", clip(fault, FAULT_BYTES_MAX), 1)
+}

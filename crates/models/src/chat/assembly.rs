@@ -1,0 +1,296 @@
+//! Puts the pieces of an answer together: events as soon as they are certain, tool calls when they are whole.
+
+use agent::model::{Finish, Limit, ModelEvent, ToolCall, Usage};
+use serde_json::{Map, Value};
+
+use super::thinking::ThinkingSplitter;
+use super::wire::{Chunk, DONE, Fragment};
+use crate::tokens::tokens_in_about;
+
+/// Calls in one answer: far more than any model makes on purpose.
+const TOOL_CALLS_MAX: usize = 64;
+
+/// What is wrong with an answer, apart from who gave it.
+#[derive(Debug, PartialEq)]
+pub(super) enum Fault {
+    Broken(String),
+    Malformed(String),
+    Refused(String),
+    Limit(Limit),
+    /// The server says that it failed.
+    Complaint(Value),
+}
+
+/// Whether more is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    More,
+    /// The server has said that this was all.
+    Done,
+}
+
+#[derive(Debug)]
+struct PartialCall {
+    index: usize,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+/// An answer that is being given.
+#[derive(Debug)]
+pub(super) struct Assembly {
+    /// Set where thinking may stand in the text.
+    splitter: Option<ThinkingSplitter>,
+    /// The tool by which the model gives its JSON: its arguments are the text of the answer.
+    output_tool: Option<String>,
+    output_bytes_max: usize,
+    output_bytes: usize,
+    calls: Vec<PartialCall>,
+    usage: Option<Usage>,
+    finish: Option<String>,
+    refusal: String,
+}
+
+impl Assembly {
+    pub(super) fn new(
+        thinks_in_tags: bool,
+        output_tool: Option<String>,
+        output_bytes_max: usize,
+    ) -> Self {
+        Self {
+            splitter: thinks_in_tags.then(ThinkingSplitter::new),
+            output_tool,
+            output_bytes_max,
+            output_bytes: 0,
+            calls: Vec::new(),
+            usage: None,
+            finish: None,
+            refusal: String::new(),
+        }
+    }
+
+    /// Whether the answer is over, though usage may still come.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// Whether the model has written anything, shown or not.
+    pub(super) fn has_output(&self) -> bool {
+        self.output_bytes > 0 || self.usage.is_some()
+    }
+
+    /// What was used so far, if the answer ends here.
+    pub(super) fn usage(&self, input_bytes: usize) -> Usage {
+        self.usage.unwrap_or_else(|| Usage {
+            input: tokens_in_about(input_bytes),
+            output: tokens_in_about(self.output_bytes),
+            is_estimated: true,
+            ..Usage::default()
+        })
+    }
+
+    /// Takes the data of one event.
+    pub(super) fn take(
+        &mut self,
+        data: &str,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Progress, Fault> {
+        let data = data.trim();
+        if data == DONE {
+            return Ok(Progress::Done);
+        }
+        if data.is_empty() {
+            return Ok(Progress::More);
+        }
+        let mut chunk: Chunk = serde_json::from_str(data).map_err(|error| {
+            Fault::Malformed(format!("an event is no piece of an answer: {error}"))
+        })?;
+        if let Some(error) = chunk.error.take().filter(|error| !error.is_null()) {
+            return Err(Fault::Complaint(error));
+        }
+        self.usage = chunk.usage().or(self.usage);
+        if let Some(mut choice) = chunk.choice() {
+            let mut delta = choice.said();
+            let (text, thoughts) = delta.texts();
+            let refusal = delta.refusal.take().unwrap_or_default();
+            self.count(text.len() + thoughts.len() + refusal.len())?;
+            self.refusal.push_str(&refusal);
+            if !thoughts.is_empty() {
+                events.push(ModelEvent::Reasoning(thoughts));
+            }
+            self.add_text(text, events);
+            for fragment in delta.fragments() {
+                self.add_fragment(fragment, events)?;
+            }
+            // The first reason counts: some servers repeat it, or send an empty one after it.
+            if self.finish.is_none() {
+                self.finish = choice.finish_reason.filter(|reason| !reason.is_empty());
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    /// The last events of an answer that is over: what was held back, the calls, usage. Not `Done`.
+    pub(super) fn finish(
+        &mut self,
+        input_bytes: usize,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<Finish, Fault> {
+        let Some(reason) = self.finish.take() else {
+            return Err(Fault::Broken("it ended without a reason to end".to_owned()));
+        };
+        if !self.refusal.is_empty() {
+            return Err(Fault::Refused(std::mem::take(&mut self.refusal)));
+        }
+        let finish = finish(&reason)?;
+        if let Some(splitter) = &mut self.splitter {
+            splitter.finish(events);
+        }
+        let calls: Vec<ToolCall> = std::mem::take(&mut self.calls)
+            .into_iter()
+            .filter(|call| self.output_tool.as_ref() != Some(&call.name))
+            .map(|call| call.whole(finish))
+            .collect::<Result<_, _>>()?;
+        let finish = match finish {
+            Finish::Length => Finish::Length,
+            Finish::Stop | Finish::ToolCalls if calls.is_empty() => Finish::Stop,
+            Finish::Stop | Finish::ToolCalls => Finish::ToolCalls,
+        };
+        events.extend(calls.into_iter().map(ModelEvent::ToolCall));
+        events.push(ModelEvent::Usage(self.usage(input_bytes)));
+        Ok(finish)
+    }
+
+    fn add_text(&mut self, text: String, events: &mut Vec<ModelEvent>) {
+        match &mut self.splitter {
+            Some(splitter) => splitter.push(&text, events),
+            None if text.is_empty() => {}
+            None => events.push(ModelEvent::Text(text)),
+        }
+    }
+
+    fn add_fragment(
+        &mut self,
+        fragment: Fragment,
+        events: &mut Vec<ModelEvent>,
+    ) -> Result<(), Fault> {
+        let function = fragment.function;
+        let (name, arguments) = match function {
+            Some(function) => (function.name, function.arguments),
+            None => (None, None),
+        };
+        let arguments = match arguments {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(piece)) => piece,
+            // The object itself, where a text of it was expected.
+            Some(whole) => whole.to_string(),
+        };
+        self.count(arguments.len() + name.as_ref().map_or(0, String::len))?;
+        let place = self.place(fragment.index, fragment.id.as_deref(), name.as_deref())?;
+        let Some(call) = self.calls.get_mut(place) else {
+            return Ok(());
+        };
+        if let Some(id) = fragment.id.filter(|_| call.id.is_empty()) {
+            call.id = id;
+        }
+        if let Some(name) = name.filter(|_| call.name.is_empty()) {
+            call.name = name;
+        }
+        if self.output_tool.as_ref() == Some(&call.name) {
+            self.add_text(arguments, events);
+        } else {
+            call.arguments.push_str(&arguments);
+        }
+        Ok(())
+    }
+
+    /// Where the call of a fragment stands; a new one at the end if it begins here.
+    fn place(
+        &mut self,
+        index: Option<usize>,
+        id: Option<&str>,
+        name: Option<&str>,
+    ) -> Result<usize, Fault> {
+        let last = self.calls.len().saturating_sub(1);
+        let known = match index {
+            Some(index) => self.calls.iter().rposition(|call| call.index == index),
+            None => self.calls.get(last).map(|_| last),
+        };
+        // Some servers give no index, or 0 to all calls: then another id with a name begins another call.
+        let is_other = |call: &PartialCall| {
+            let another_id = id.is_some_and(|id| !id.is_empty() && id != call.id);
+            another_id && !call.id.is_empty() && name.is_some_and(|name| !name.is_empty())
+        };
+        match known {
+            Some(place) if !self.calls.get(place).is_some_and(is_other) => Ok(place),
+            _ if self.calls.len() >= TOOL_CALLS_MAX => {
+                Err(Fault::Limit(Limit::ToolCalls(TOOL_CALLS_MAX)))
+            }
+            _ => {
+                let place = self.calls.len();
+                self.calls.push(PartialCall {
+                    index: index.unwrap_or(place),
+                    id: String::new(),
+                    name: String::new(),
+                    arguments: String::new(),
+                });
+                Ok(place)
+            }
+        }
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.output_bytes = self.output_bytes.saturating_add(bytes);
+        if self.output_bytes > self.output_bytes_max {
+            return Err(Fault::Limit(Limit::OutputBytes(self.output_bytes_max)));
+        }
+        Ok(())
+    }
+}
+
+impl PartialCall {
+    /// The call, if its arguments are an object; else it must not be made.
+    fn whole(self, finish: Finish) -> Result<ToolCall, Fault> {
+        if self.name.is_empty() {
+            return Err(Fault::Malformed("it calls a tool without a name".to_owned()));
+        }
+        let arguments = match self.arguments.trim() {
+            "" | "null" => Ok(Value::Object(Map::new())),
+            text => serde_json::from_str(text),
+        };
+        match arguments {
+            Ok(arguments @ Value::Object(_)) => {
+                let id = if self.id.is_empty() { format!("call_{}", self.index) } else { self.id };
+                Ok(ToolCall { id, name: self.name, arguments })
+            }
+            Ok(_) => Err(Fault::Malformed(format!(
+                "the arguments of its call to `{}` are no object",
+                self.name
+            ))),
+            Err(_) if finish == Finish::Length => Err(Fault::Malformed(format!(
+                "its call to `{}` was cut off at the largest number of tokens",
+                self.name
+            ))),
+            Err(error) => Err(Fault::Malformed(format!(
+                "the arguments of its call to `{}` are no JSON: {error}",
+                self.name
+            ))),
+        }
+    }
+}
+
+fn finish(reason: &str) -> Result<Finish, Fault> {
+    match reason {
+        "length" | "max_tokens" | "model_length" => Ok(Finish::Length),
+        "tool_calls" | "function_call" => Ok(Finish::ToolCalls),
+        "content_filter" | "safety" | "refusal" => {
+            Err(Fault::Refused("a filter stopped the answer".to_owned()))
+        }
+        "error" | "abort" | "cancelled" => {
+            Err(Fault::Broken(format!("the server says `{reason}`")))
+        }
+        // "stop" and what others call it: "eos", "end_turn", "stop_sequence".
+        _ => Ok(Finish::Stop),
+    }
+}

@@ -1,0 +1,218 @@
+//! The words of a chat completion as servers say them, whole or in pieces.
+
+use agent::model::Usage;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What ends a stream.
+pub(super) const DONE: &str = "[DONE]";
+
+/// A piece of an answer, or the whole: the two differ in `delta` and `message` only.
+#[derive(Debug, Deserialize)]
+pub(super) struct Chunk {
+    choices: Option<Vec<Choice>>,
+    usage: Option<WireUsage>,
+    x_groq: Option<Groq>,
+    /// An error may come where an answer is expected.
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Groq {
+    usage: Option<WireUsage>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice {
+    index: Option<u32>,
+    delta: Option<Delta>,
+    message: Option<Delta>,
+    pub(super) finish_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize, Default)]
+pub(super) struct Delta {
+    content: Option<Value>,
+    /// DeepSeek, Z.AI, older vLLM.
+    reasoning_content: Option<Value>,
+    /// Ollama, newer vLLM, OpenRouter.
+    reasoning: Option<Value>,
+    pub(super) refusal: Option<String>,
+    tool_calls: Option<Vec<Fragment>>,
+}
+
+/// A part of a tool call: name and id come first, the arguments in pieces.
+#[derive(Debug, Deserialize)]
+pub(super) struct Fragment {
+    pub(super) index: Option<usize>,
+    pub(super) id: Option<String>,
+    pub(super) function: Option<FunctionFragment>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionFragment {
+    pub(super) name: Option<String>,
+    /// A piece of text that will be JSON; some servers give the object itself.
+    pub(super) arguments: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WireUsage {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptDetails>,
+    completion_tokens_details: Option<CompletionDetails>,
+    /// DeepSeek's name for what was cached.
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CompletionDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Chunk {
+    /// The first choice: never more than one is asked for.
+    pub(super) fn choice(&mut self) -> Option<Choice> {
+        let choices = self.choices.take()?;
+        choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0)
+    }
+
+    /// None when nothing was counted: some servers send zeros before the end.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let groq = || self.x_groq.as_ref().and_then(|groq| groq.usage.as_ref());
+        self.usage.as_ref().or_else(groq).and_then(WireUsage::usage)
+    }
+}
+
+impl Choice {
+    /// The next piece, or the whole where nothing came in pieces.
+    pub(super) fn said(&mut self) -> Delta {
+        self.delta.take().or(self.message.take()).unwrap_or_default()
+    }
+}
+
+impl Delta {
+    /// What it says and what it thinks, in this order.
+    pub(super) fn texts(&self) -> (String, String) {
+        let (mut text, mut thoughts) = (String::new(), String::new());
+        match &self.content {
+            Some(Value::String(content)) => text.push_str(content),
+            Some(Value::Array(parts)) => {
+                for part in parts {
+                    text.push_str(part.get("text").and_then(Value::as_str).unwrap_or_default());
+                    thoughts.push_str(&thinking(part));
+                }
+            }
+            _ => {}
+        }
+        // Some servers say the same under both names.
+        let named = [&self.reasoning_content, &self.reasoning];
+        let named = named.into_iter().flatten().find_map(Value::as_str);
+        thoughts.push_str(named.unwrap_or_default());
+        (text, thoughts)
+    }
+
+    pub(super) fn fragments(&mut self) -> Vec<Fragment> {
+        self.tool_calls.take().unwrap_or_default()
+    }
+}
+
+/// Mistral's typed parts: `{"type":"thinking","thinking":[{"type":"text","text":"…"}]}`.
+fn thinking(part: &Value) -> String {
+    let parts = part.get("thinking").and_then(Value::as_array);
+    let texts = parts.into_iter().flatten().filter_map(|part| part.get("text")?.as_str());
+    texts.collect()
+}
+
+impl WireUsage {
+    fn usage(&self) -> Option<Usage> {
+        let input = self.prompt_tokens.unwrap_or(0);
+        let written = self.completion_tokens.unwrap_or(0);
+        if input == 0 && written == 0 {
+            return None;
+        }
+        let details = self.completion_tokens_details.as_ref();
+        let reasoning = details.and_then(|details| details.reasoning_tokens).unwrap_or(0);
+        // xAI leaves reasoning out of what was written, but not out of the sum.
+        let all = input.saturating_add(written).saturating_add(reasoning);
+        let is_apart = reasoning > written || (reasoning > 0 && self.total_tokens == Some(all));
+        let output = if is_apart { written.saturating_add(reasoning) } else { written };
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details
+            .and_then(|details| details.cached_tokens)
+            .or(self.prompt_cache_hit_tokens)
+            .unwrap_or(0);
+        Some(Usage { input, cached: cached.min(input), output, reasoning, is_estimated: false })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::model::Usage;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_usage(usage: Value, expected: Option<[u64; 4]>) {
+        let chunk: Chunk = serde_json::from_value(usage).unwrap();
+        let expected = expected.map(|[input, cached, output, reasoning]| Usage {
+            input,
+            cached,
+            output,
+            reasoning,
+            is_estimated: false,
+        });
+        assert_eq!(chunk.usage(), expected);
+    }
+
+    #[test]
+    fn usage_is_read_in_every_dialect() {
+        check_usage(
+            json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 17,
+                "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 5}}}),
+            Some([10, 4, 7, 5]),
+        );
+        check_usage(
+            json!({"usage": {"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 22,
+                "completion_tokens_details": {"reasoning_tokens": 5}}}),
+            Some([10, 0, 12, 5]),
+        );
+        check_usage(
+            json!({"x_groq": {"usage": {"prompt_tokens": 1, "completion_tokens": 2}}}),
+            Some([1, 0, 2, 0]),
+        );
+        check_usage(
+            json!({"usage": {"prompt_tokens": 5, "completion_tokens": 1, "prompt_cache_hit_tokens": 9}}),
+            Some([5, 5, 1, 0]),
+        );
+        check_usage(json!({"usage": {"prompt_tokens": 0, "completion_tokens": 0}}), None);
+        check_usage(json!({"usage": null, "choices": null}), None);
+    }
+
+    #[track_caller]
+    fn check_texts(delta: Value, text: &str, thoughts: &str) {
+        let delta: Delta = serde_json::from_value(delta).unwrap();
+        assert_eq!(delta.texts(), (text.to_owned(), thoughts.to_owned()));
+    }
+
+    #[test]
+    fn text_and_thinking_are_read_in_every_dialect() {
+        check_texts(json!({"role": "assistant", "content": "a", "refusal": null}), "a", "");
+        check_texts(json!({"content": null, "reasoning_content": "a", "reasoning": "a"}), "", "a");
+        check_texts(json!({"content": "", "reasoning": "a", "reasoning_content": null}), "", "a");
+        check_texts(
+            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "b"}]},
+                {"type": "text", "text": "a"}]}),
+            "a",
+            "b",
+        );
+    }
+}
