@@ -41,7 +41,10 @@ struct Room {
 
 /// The map in ARCHITECTURE.md, checked.
 const ROOMS: &[Room] = &[
-    pure("agent", &["futures-util", "serde", "serde_json", "thiserror"]),
+    pure(
+        "agent",
+        &["futures-util", "schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"],
+    ),
     pure(
         "extract",
         &[

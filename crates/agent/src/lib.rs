@@ -9,5 +9,6 @@ pub mod model;
 pub mod names;
 pub mod path_rule;
 pub mod ports;
+pub mod price;
 pub mod retrieval;
 pub mod text;

@@ -3,6 +3,8 @@
 mod completion;
 mod error;
 mod instructions;
+pub mod schema;
+pub mod structured;
 #[cfg(test)]
 mod tests;
 

@@ -8,10 +8,7 @@ pub mod fallback;
 mod http;
 mod no_embedder;
 mod patience;
-pub mod price;
 pub mod remote_embedder;
-mod schema;
-pub mod structured;
 pub mod tokens;
 
 pub use built_in::BuiltInEmbedder;

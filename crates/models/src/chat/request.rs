@@ -6,7 +6,7 @@ use agent::model::{
 use serde_json::{Map, Value, json};
 
 use super::capabilities::{Capabilities, Manner, SchemaMode, SystemMessages, Used};
-use crate::schema;
+use agent::model::schema;
 
 /// Longest name of a schema or tool that OpenAI takes.
 const NAME_LETTERS_MAX: usize = 64;

@@ -5,6 +5,7 @@ mod dialects;
 mod faults;
 mod retries;
 mod sharing;
+mod structured;
 
 use std::sync::Arc;
 use std::time::Duration;

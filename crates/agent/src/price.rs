@@ -5,7 +5,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-use agent::model::Usage;
+use crate::model::Usage;
 
 /// Picodollars in a dollar: a token of the cheapest models costs some thousand of them, so nothing is rounded.
 const PICO: u64 = 1_000_000_000_000;

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::schema::{Shape, WRAPPED};
+use crate::model::schema::{Shape, WRAPPED};
 
 /// Places in a text at which JSON is looked for: prose has few braces, and each is a walk through the rest.
 const PLACES_MAX: usize = 64;
@@ -15,7 +15,7 @@ const THINKING_ENDS: &[&str] = &["</think>", "</thinking>"];
 const CALL_FIELDS: &[&str] = &["arguments", "parameters"];
 
 /// The last value of the right shape in the text: models say what they will do, do it, and sometimes correct it.
-pub(super) fn value<T: DeserializeOwned>(text: &str, shape: &Shape) -> Result<T, String> {
+pub fn value<T: DeserializeOwned>(text: &str, shape: &Shape) -> Result<T, String> {
     let found = found(without_thinking(text));
     let mut fault = None;
     for candidate in found.iter().rev() {

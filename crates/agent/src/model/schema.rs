@@ -22,19 +22,19 @@ const TOLD: &[(&str, &str)] = &[
 ];
 
 /// The name of the one field around a type that is no object itself.
-pub(crate) const WRAPPED: &str = "value";
+pub const WRAPPED: &str = "value";
 
 /// A type as servers take it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shape {
-    pub(crate) name: String,
-    pub(crate) schema: Value,
+pub struct Shape {
+    pub name: String,
+    pub schema: Value,
     /// The type stands in the field [`WRAPPED`]: the root must be an object.
-    pub(crate) is_wrapped: bool,
+    pub is_wrapped: bool,
 }
 
 /// The schema of a type: every reference resolved, every field required, none besides them allowed.
-pub(crate) fn shape<T: JsonSchema>() -> Shape {
+pub fn shape<T: JsonSchema>() -> Shape {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -57,7 +57,7 @@ pub(crate) fn shape<T: JsonSchema>() -> Shape {
 }
 
 /// Whether a schema is one that strict mode takes: every object says all that it holds.
-pub(crate) fn is_strict(schema: &Value) -> bool {
+pub fn is_strict(schema: &Value) -> bool {
     let is_object = |node: &Map<String, Value>| match node.get("type") {
         Some(Value::String(name)) => name == "object",
         Some(Value::Array(names)) => names.contains(&json!("object")),

@@ -7,9 +7,11 @@ use testkit::fault_server::{Fault, FaultServer};
 use testkit::model_server::{Answer, ModelServer};
 use testkit::scripted_model::{Script, ScriptedModel, USAGE};
 
-use super::*;
 use crate::chat::{ChatModel, ChatSettings, Endpoint, EndpointSettings};
-use crate::schema::shape;
+use agent::model::schema::shape;
+use agent::model::structured::{
+    Structured, StructuredError, StructuredSettings, ask, ask_checked, value_in,
+};
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Verdict {
@@ -33,12 +35,12 @@ fn verdict() -> Verdict {
 
 #[track_caller]
 fn check(text: &str) {
-    assert_eq!(extract::value::<Verdict>(text, &shape::<Verdict>()), Ok(verdict()), "{text}");
+    assert_eq!(value_in::<Verdict>(text, &shape::<Verdict>()), Ok(verdict()), "{text}");
 }
 
 #[track_caller]
 fn check_fault(text: &str, expected: &str) {
-    let fault = extract::value::<Verdict>(text, &shape::<Verdict>()).unwrap_err();
+    let fault = value_in::<Verdict>(text, &shape::<Verdict>()).unwrap_err();
     assert_eq!(fault, expected, "{text}");
 }
 
@@ -78,15 +80,15 @@ fn a_fault_says_where_it_is() {
 fn many_braces_do_not_take_forever() {
     let start = tokio::time::Instant::now();
     let text = "{[".repeat(500_000);
-    assert!(extract::value::<Verdict>(&text, &shape::<Verdict>()).is_err());
+    assert!(value_in::<Verdict>(&text, &shape::<Verdict>()).is_err());
     assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[test]
 fn a_list_comes_wrapped_or_plain() {
     let shape = shape::<Vec<u32>>();
-    assert_eq!(extract::value::<Vec<u32>>(r#"{"value": [1, 2]}"#, &shape), Ok(vec![1, 2]));
-    assert_eq!(extract::value::<Vec<u32>>("[1, 2]", &shape), Ok(vec![1, 2]));
+    assert_eq!(value_in::<Vec<u32>>(r#"{"value": [1, 2]}"#, &shape), Ok(vec![1, 2]));
+    assert_eq!(value_in::<Vec<u32>>("[1, 2]", &shape), Ok(vec![1, 2]));
 }
 
 fn question() -> ModelRequest {

@@ -1,17 +1,17 @@
 //! Asks a model for a value of a Rust type: schema, answer, check, and the fault told back until it is right.
 
 mod extract;
-#[cfg(test)]
-mod tests;
 
-use agent::model::{
-    Finish, LanguageModel, Message, ModelError, ModelRequest, Output, Usage, gather, repair_json,
-};
-use agent::text::clip;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::schema::{Shape, shape};
+use super::schema::{Shape, shape};
+use super::{
+    Finish, LanguageModel, Message, ModelError, ModelRequest, Output, Usage, gather, repair_json,
+};
+use crate::text::clip;
+
+pub use self::extract::value as value_in;
 
 /// Longest wrong answer that is shown to the model again, in bytes: it should see its fault, not pay for a book.
 const WRONG_BYTES_MAX: usize = 16_000;
@@ -95,7 +95,7 @@ where
         let (used, answer) = gather(model.name(), model.stream(request.clone())).await;
         usage += used;
         let answer = answer.map_err(|error| StructuredError::Model { error, usage, attempts })?;
-        let value = extract::value::<T>(&answer.text, &shape);
+        let value = value_in::<T>(&answer.text, &shape);
         let fault = match value.and_then(|value| check(&value).map(|()| value)) {
             Ok(value) => return Ok(Structured { value, usage, attempts, model: answer.model }),
             Err(fault) => explained(fault, answer.finish),
@@ -104,7 +104,6 @@ where
             let fault = clip(&fault, FAULT_BYTES_MAX).to_owned();
             return Err(StructuredError::Invalid { model: answer.model, fault, usage, attempts });
         }
-        tracing::debug!(model = answer.model, "asking the model to correct its answer");
         tell(&mut request, &answer.text, &fault, &shape);
     }
 }
