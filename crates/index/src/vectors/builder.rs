@@ -10,6 +10,11 @@ use super::rotation::Rotation;
 use super::segment::ROWS_ONLY_MAX;
 use super::{DIMENSIONS_MAX, Segment, SegmentError, rows};
 
+/// Vectors in a cluster, on average. In larger ones a search reads more codes than it needs; with
+/// smaller ones there are more centroids to look through, and the last block of codes, which is
+/// half empty, weighs more.
+const CLUSTER_VECTORS: usize = 70;
+
 /// Collects the vectors of a new segment.
 pub struct SegmentBuilder {
     dimensions: usize,
@@ -105,6 +110,7 @@ impl SegmentBuilder {
         out.end_section()?;
         write_codes(&mut out, &clusters.directions)?;
         out.end_section()?;
+        self.write_sketches(&clusters, &mut out)?;
         write_all(&mut out, clusters.lengths.iter().map(|length| length.to_le_bytes()))?;
         let ends = members.iter().scan(0_u32, |end, members| {
             *end += members.len() as u32;
@@ -121,6 +127,28 @@ impl SegmentBuilder {
             write_codes(&mut out, self.row(place))?;
         }
         out.flush()
+    }
+
+    fn write_sketches<W: Write>(
+        &self,
+        clusters: &Clusters,
+        out: &mut SectionWriter<W>,
+    ) -> io::Result<()> {
+        // Directions lie around nothing in particular: signs are those of the numbers themselves.
+        let centre = vec![0.0; self.width()];
+        let mut vector = vec![0.0; self.width()];
+        let mut writer = BlockWriter::new(&centre);
+        for direction in clusters.directions.chunks_exact(self.width()) {
+            let scale = rows::inverse_length(direction);
+            rows::restore(direction.iter().copied(), scale, &mut vector);
+            if let Some(block) = writer.push(&vector) {
+                out.write_all(block)?;
+            }
+        }
+        if let Some(block) = writer.rest() {
+            out.write_all(block)?;
+        }
+        out.end_section()
     }
 
     fn write_blocks<W: Write>(
@@ -170,10 +198,9 @@ impl Vectors for SegmentBuilder {
     }
 }
 
-/// Clusters of a segment with so many vectors: with fewer, searches read more codes than they need;
-/// with more, building takes longer than searches win.
+/// Clusters of a segment with so many vectors.
 pub(super) fn cluster_count(vectors: usize) -> usize {
-    if vectors <= ROWS_ONLY_MAX { 0 } else { (1.5 * (vectors as f64).sqrt()) as usize }
+    if vectors <= ROWS_ONLY_MAX { 0 } else { vectors / CLUSTER_VECTORS }
 }
 
 /// The places of the vectors of each cluster; all in one where there are no clusters.

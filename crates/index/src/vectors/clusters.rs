@@ -1,15 +1,25 @@
-//! Finds centroids (k-means on a sample) and says which vector belongs to which.
+//! Sorts vectors into many small clusters, in two levels.
+//!
+//! Comparing every vector with every centroid would take as long as all the rest of building many
+//! times over. So the vectors are first sorted into cells, a hundred or two for ten thousand
+//! clusters. Each cell gets its share of the centroids, found among its own vectors, and a vector
+//! is compared with the centroids of the few cells nearest to it.
 
+use std::ops::Range;
+
+use super::dense::{self, Near};
+use super::kmeans::{self, Means, SAMPLE_PER_CENTROID};
 use super::rotation::Random;
-use super::{dense, rows};
+use super::rows;
 
-/// Vectors of the sample for each centroid: more do not make better centroids.
-const SAMPLE_PER_CLUSTER: usize = 40;
+/// Fewer clusters than this are made in one cell: comparing with all of them is cheap.
+const CELLS_FROM: usize = 64;
 
-/// Rounds of k-means; later ones hardly move a centroid.
-const ROUNDS: usize = 8;
+/// Cells in which a vector looks for its centroid. Near a cell's border it often lies in another:
+/// with fewer cells a search finds less.
+const NEAR_CELLS: usize = 8;
 
-/// Vectors restored at a time while centroids are assigned, to bound memory.
+/// Vectors restored at a time while they are compared with centroids, to bound memory.
 const BATCH: usize = 256;
 
 /// Vectors that can be asked for one by one.
@@ -30,40 +40,96 @@ pub(super) struct Clusters {
     pub(super) of: Vec<u32>,
 }
 
-/// Makes `count` clusters; some may stay empty.
+/// Makes about `count` clusters; some may stay empty. Those of a cell follow each other.
 pub(super) fn make(vectors: &impl Vectors, count: usize, seed: u64) -> Clusters {
-    let width = vectors.width();
-    let sample = sample(vectors, count * SAMPLE_PER_CLUSTER, seed);
-    let mut centroids: Vec<f32> = sample.iter().copied().take(count * width).collect();
-    let mut nearest = Vec::new();
-    for _ in 0..ROUNDS {
-        let half_squares = half_squares(&centroids, width);
-        dense::nearest(&sample, width, &centroids, &half_squares, &mut nearest);
-        move_centroids(&mut centroids, &sample, width, &nearest);
-    }
-    let mut clusters = Clusters::default();
-    for centroid in centroids.chunks_exact_mut(width.max(1)) {
-        let start = clusters.directions.len();
-        rows::quantise(centroid, &mut clusters.directions);
-        let direction = clusters.directions.get(start..).unwrap_or_default();
-        let length = length(centroid);
-        clusters.lengths.push(length);
-        // What is stored is what vectors are compared with from here on.
-        let scale = length * rows::inverse_length(direction);
-        rows::restore(direction.iter().copied(), scale, centroid);
-    }
-    clusters.of = assign(vectors, &centroids);
-    clusters
-}
-
-fn length(vector: &[f32]) -> f32 {
-    vector.iter().map(|number| number * number).sum::<f32>().sqrt()
-}
-
-/// Restored vectors drawn at random without repetition.
-fn sample(vectors: &impl Vectors, count: usize, seed: u64) -> Vec<f32> {
     let mut random = Random::new(seed);
-    let mut places: Vec<usize> = (0..vectors.len()).collect();
+    let cells = cells(vectors, count, &mut random);
+    let mut best = vec![Near::NONE; vectors.len()];
+    let (mut members, mut first) = (0, 0);
+    for mut cell in cells {
+        let before = members;
+        members += cell.members.len();
+        let share = share(count, before..members, vectors.len());
+        let sample = sample(vectors, &mut cell.members, share * SAMPLE_PER_CENTROID, &mut random);
+        let centroids = kmeans::centroids(&sample, vectors.width(), share);
+        each_nearest(vectors, cell.visitors.into_iter(), &centroids, |place, [near]| {
+            let best = best.get_mut(place as usize);
+            if let Some(best) = best.filter(|best| near.score > best.score) {
+                *best = Near { centroid: first + near.centroid, ..near };
+            }
+        });
+        first += (centroids.len() / vectors.width().max(1)) as u32;
+    }
+    let of = best.iter().map(|near| near.centroid).collect();
+    settle(vectors, of, first as usize)
+}
+
+/// Puts each centroid in the middle of its vectors: it was found among some of them, and others
+/// came from cells around.
+fn settle(vectors: &impl Vectors, of: Vec<u32>, count: usize) -> Clusters {
+    let width = vectors.width().max(1);
+    let mut means = Means::new(count, width);
+    let mut vector = vec![0.0; width];
+    for (place, cluster) in of.iter().enumerate() {
+        vectors.restore(place, &mut vector);
+        means.add(*cluster, &vector);
+    }
+    let (mut directions, mut lengths) = (Vec::with_capacity(count * width), Vec::new());
+    let mut centroids = vec![0.0; count * width];
+    means.write(&mut centroids);
+    for centroid in centroids.chunks_exact(width) {
+        rows::quantise(centroid, &mut directions);
+        lengths.push(kmeans::length(centroid));
+    }
+    Clusters { directions, lengths, of }
+}
+
+/// A region of space, with the places of vectors.
+#[derive(Clone, Default)]
+struct Cell {
+    /// Those that lie in it.
+    members: Vec<u32>,
+    /// Those that have it among their nearest cells.
+    visitors: Vec<u32>,
+}
+
+/// Makes the cells, so many that a vector meets fewer cells than centroids in them: with more
+/// cells, more of the vectors miss their nearest centroid.
+fn cells(vectors: &impl Vectors, clusters: usize, random: &mut Random) -> Vec<Cell> {
+    let count = if clusters < CELLS_FROM { 1 } else { (2 * clusters).isqrt() };
+    let mut places: Vec<u32> = (0..vectors.len() as u32).collect();
+    let sample = sample(vectors, &mut places, count * SAMPLE_PER_CENTROID, random);
+    let centroids = kmeans::centroids(&sample, vectors.width(), count);
+    let mut cells = vec![Cell::default(); count];
+    let places = 0..vectors.len() as u32;
+    each_nearest(vectors, places, &centroids, |place, nearest: [Near; NEAR_CELLS]| {
+        let real = nearest.iter().filter(|near| near.score > Near::NONE.score);
+        for (rank, near) in real.enumerate() {
+            let Some(cell) = cells.get_mut(near.centroid as usize) else { continue };
+            cell.visitors.push(place);
+            if rank == 0 {
+                cell.members.push(place);
+            }
+        }
+    });
+    cells
+}
+
+/// How many of `count` centroids belong to these of `all` vectors: in proportion, but at least one
+/// where there is a vector.
+fn share(count: usize, vectors: Range<usize>, all: usize) -> usize {
+    let until = |vectors: usize| (count as u128 * vectors as u128 / all.max(1) as u128) as usize;
+    let share = until(vectors.end) - until(vectors.start);
+    if vectors.is_empty() { 0 } else { share.max(1) }
+}
+
+/// Restored vectors drawn at random from `places` without repetition.
+fn sample(
+    vectors: &impl Vectors,
+    places: &mut [u32],
+    count: usize,
+    random: &mut Random,
+) -> Vec<f32> {
     let count = count.min(places.len());
     for place in 0..count {
         let other = place + random.below(places.len() - place);
@@ -71,53 +137,34 @@ fn sample(vectors: &impl Vectors, count: usize, seed: u64) -> Vec<f32> {
     }
     let mut sample = vec![0.0; count * vectors.width()];
     for (row, place) in sample.chunks_exact_mut(vectors.width().max(1)).zip(places) {
-        vectors.restore(place, row);
+        vectors.restore(*place as usize, row);
     }
     sample
 }
 
-fn half_squares(centroids: &[f32], width: usize) -> Vec<f32> {
-    centroids.chunks_exact(width.max(1)).map(|row| length(row).powi(2) / 2.0).collect()
-}
-
-/// Moves each centroid to the mean of its vectors; one without any stays where it is.
-fn move_centroids(centroids: &mut [f32], sample: &[f32], width: usize, nearest: &[u32]) {
-    let width = width.max(1);
-    let mut counts = vec![0_u32; centroids.len() / width];
-    let mut sums = vec![0.0_f32; centroids.len()];
-    for (row, &cluster) in sample.chunks_exact(width).zip(nearest) {
-        let start = cluster as usize * width;
-        if let Some(sum) = sums.get_mut(start..start + width) {
-            for (sum, number) in sum.iter_mut().zip(row) {
-                *sum += number;
-            }
-        }
-        if let Some(count) = counts.get_mut(cluster as usize) {
-            *count += 1;
-        }
-    }
-    let rows = centroids.chunks_exact_mut(width).zip(sums.chunks_exact(width));
-    for ((centroid, sum), &count) in rows.zip(&counts).filter(|(_, count)| **count > 0) {
-        for (number, sum) in centroid.iter_mut().zip(sum) {
-            *number = sum / count as f32;
-        }
-    }
-}
-
-fn assign(vectors: &impl Vectors, centroids: &[f32]) -> Vec<u32> {
+/// Hands over the nearest centroids of the vectors at `places`.
+fn each_nearest<const FEW: usize>(
+    vectors: &impl Vectors,
+    places: impl Iterator<Item = u32>,
+    centroids: &[f32],
+    mut found: impl FnMut(u32, [Near; FEW]),
+) {
     let width = vectors.width().max(1);
-    let half_squares = half_squares(centroids, width);
-    let mut of = Vec::with_capacity(vectors.len());
+    let half_squares = kmeans::half_squares(centroids, width);
+    let mut places = places.peekable();
+    let mut batch = Vec::with_capacity(BATCH);
     let mut rows = vec![0.0; BATCH * width];
     let mut nearest = Vec::new();
-    for start in (0..vectors.len()).step_by(BATCH) {
-        let count = BATCH.min(vectors.len() - start);
-        for (place, row) in (start..start + count).zip(rows.chunks_exact_mut(width)) {
-            vectors.restore(place, row);
+    while places.peek().is_some() {
+        batch.clear();
+        batch.extend(places.by_ref().take(BATCH));
+        for (place, row) in batch.iter().zip(rows.chunks_exact_mut(width)) {
+            vectors.restore(*place as usize, row);
         }
-        let rows = rows.get(..count * width).unwrap_or_default();
+        let rows = rows.get(..batch.len() * width).unwrap_or_default();
         dense::nearest(rows, width, centroids, &half_squares, &mut nearest);
-        of.extend_from_slice(&nearest);
+        for (place, nearest) in batch.iter().zip(&nearest) {
+            found(*place, *nearest);
+        }
     }
-    of
 }

@@ -11,9 +11,10 @@
 //! is made, so a vector carries two numbers, an offset and a slope, and a query needs one table
 //! for all centroids.
 //!
-//! Codes lie in blocks of 32 vectors. A block begins with the 32 offsets and the 32 slopes; then
-//! comes, for each four dimensions, a group of 16 bytes: the low halves are four signs of each of
-//! the vectors 0 to 15, the high halves those of 16 to 31. A sum over signs is thereby a sum of
+//! Codes lie in blocks of 32 vectors. A block begins with the 32 offsets and the 32 slopes, each the
+//! upper half of an f32, which is exact enough: the estimate itself is off by ten times as much.
+//! Then comes, for each four dimensions, a group of 16 bytes: the low halves are four signs of each
+//! of the vectors 0 to 15, the high halves those of 16 to 31. A sum over signs is thereby a sum of
 //! look-ups in tables of 16 small numbers, which processors do for many vectors at once.
 
 use pulp::{Arch, Simd, WithSimd};
@@ -28,7 +29,10 @@ pub(super) const GROUP: usize = 4;
 pub(super) const GROUP_BYTES: usize = 16;
 
 /// Bytes before the groups: an offset and a slope for each vector.
-pub(super) const FACTORS_BYTES: usize = BLOCK * 8;
+pub(super) const FACTORS_BYTES: usize = FACTOR_BYTES * 2;
+
+/// Bytes of the offsets of a block, and of its slopes.
+pub(super) const FACTOR_BYTES: usize = BLOCK * 2;
 
 /// Largest entry of a table. Eight of them add up within a byte; rounding to it adds a twentieth
 /// of the error that having one bit a number makes anyway.
@@ -82,10 +86,10 @@ impl<'a> BlockWriter<'a> {
         }
         let slope = if absolutes > 0.0 { squares / absolutes } else { 0.0 };
         let offset: f32 = along - slope * signed;
-        let (offsets, slopes) = factors.split_at_mut(BLOCK * 4);
+        let (offsets, slopes) = factors.split_at_mut(FACTOR_BYTES);
         for (part, factor) in [(offsets, offset), (slopes, slope)] {
             if let Some(bytes) = part.as_chunks_mut().0.get_mut(place) {
-                *bytes = factor.to_le_bytes();
+                *bytes = upper_half(factor).to_le_bytes();
             }
         }
         self.filled += 1;
@@ -96,6 +100,21 @@ impl<'a> BlockWriter<'a> {
     pub(super) fn rest(&self) -> Option<&[u8]> {
         (0 < self.filled && self.filled < BLOCK).then_some(self.block.as_slice())
     }
+}
+
+/// The upper half of a finite number's bits, rounded.
+fn upper_half(number: f32) -> u16 {
+    (number.to_bits().saturating_add(1 << 15) >> 16) as u16
+}
+
+/// The numbers whose upper halves these are.
+#[inline(always)]
+pub(super) fn from_upper_halves(bytes: &[u8; FACTOR_BYTES]) -> [f32; BLOCK] {
+    let mut numbers = [0.0; BLOCK];
+    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks().0) {
+        *number = f32::from_bits(u32::from(u16::from_le_bytes(*bytes)) << 16);
+    }
+    numbers
 }
 
 /// A query as sums of its numbers under each choice of four signs, in small whole numbers.

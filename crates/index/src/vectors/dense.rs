@@ -1,4 +1,6 @@
-//! Finds the nearest centroid of many vectors, in plain f32.
+//! Finds the nearest centroids of many vectors, in plain f32.
+
+use std::mem;
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -11,43 +13,47 @@ const NEAR_CENTROIDS: usize = 8;
 /// Rows compared with all centroids before the next are fetched: they stay in the second cache.
 const NEAR_ROWS: usize = 128;
 
-/// For each row finds the centroid with the least distance, as its number in `nearest`.
-/// `half_squares` holds half of each centroid's squared length: the nearest one has the largest
-/// product less that.
-pub(super) fn nearest(
+/// A centroid, and how near it is to a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near {
+    /// The product less half of the centroid's squared length: of two centroids, even if they were
+    /// looked up apart, the one with more is nearer.
+    pub(super) score: f32,
+    pub(super) centroid: u32,
+}
+
+impl Near {
+    /// Less near than anything.
+    pub(super) const NONE: Self = Self { score: f32::NEG_INFINITY, centroid: 0 };
+}
+
+/// For each row finds the `FEW` centroids with the least distance, nearest first; where there are
+/// not so many, [`Near::NONE`] fills up. `half_squares` holds half of each centroid's squared
+/// length.
+pub(super) fn nearest<const FEW: usize>(
     rows: &[f32],
     width: usize,
     centroids: &[f32],
     half_squares: &[f32],
-    nearest: &mut Vec<u32>,
+    nearest: &mut Vec<[Near; FEW]>,
 ) {
-    nearest.clear();
     let width = width.max(1);
-    let mut best = Vec::with_capacity(NEAR_ROWS);
-    for rows in rows.chunks(width * NEAR_ROWS) {
-        best.clear();
-        best.resize(rows.len() / width, Best { score: f32::NEG_INFINITY, centroid: 0 });
-        let best = best.as_mut_slice();
+    nearest.clear();
+    nearest.resize(rows.len() / width, [Near::NONE; FEW]);
+    for (rows, best) in rows.chunks(width * NEAR_ROWS).zip(nearest.chunks_mut(NEAR_ROWS)) {
         Arch::new().dispatch(Nearest { rows, width, centroids, half_squares, best });
-        nearest.extend(best.iter().map(|best| best.centroid));
     }
 }
 
-#[derive(Clone, Copy)]
-struct Best {
-    score: f32,
-    centroid: u32,
-}
-
-struct Nearest<'a> {
+struct Nearest<'a, const FEW: usize> {
     rows: &'a [f32],
     width: usize,
     centroids: &'a [f32],
     half_squares: &'a [f32],
-    best: &'a mut [Best],
+    best: &'a mut [[Near; FEW]],
 }
 
-impl WithSimd for Nearest<'_> {
+impl<const FEW: usize> WithSimd for Nearest<'_, FEW> {
     type Output = ();
 
     // Plain loops: what a closure does inside an iterator is compiled without the processor's
@@ -71,15 +77,26 @@ impl WithSimd for Nearest<'_> {
                     let products = tile_products(simd, tile, [one, two]);
                     for (half, products) in halves.iter().zip(products) {
                         for (best, product) in best.iter_mut().zip(products) {
-                            if product - half > best.score {
-                                *best = Best { score: product - half, centroid: number };
-                            }
+                            keep(best, Near { score: product - half, centroid: number });
                         }
                         number += 1;
                     }
                 }
             }
             first += NEAR_CENTROIDS as u32;
+        }
+    }
+}
+
+/// Puts `near` in its place among the best, if it has one; of equals the first stays ahead.
+#[inline(always)]
+fn keep<const FEW: usize>(best: &mut [Near; FEW], mut near: Near) {
+    if best.last().is_none_or(|last| near.score <= last.score) {
+        return;
+    }
+    for kept in best {
+        if near.score > kept.score {
+            mem::swap(kept, &mut near);
         }
     }
 }

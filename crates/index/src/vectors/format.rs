@@ -7,6 +7,7 @@
 //! |---|---|
 //! | header | magic, version, dimensions, vectors, clusters, blocks, checksum of the header |
 //! | directions | for each cluster, its centroid's 8-bit codes |
+//! | sketches | the 1-bit codes of the centroids' directions, see `codes.rs` |
 //! | extents | for each cluster, the length of its centroid (f32) |
 //! | ends | for each cluster, the slot after its last vector (u32) |
 //! | keys | for each slot, its key (u64) |
@@ -20,7 +21,7 @@ use std::ops::Range;
 use super::{DIMENSIONS_MAX, SegmentError, codes};
 
 const MAGIC: [u8; 8] = *b"saem-vec";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Where sections begin: at cache lines, so that rows of usual widths do not straddle them.
 const ALIGNMENT: usize = 64;
@@ -43,6 +44,7 @@ pub(super) struct Header {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     pub(super) directions: Range<usize>,
+    pub(super) sketches: Range<usize>,
     pub(super) extents: Range<usize>,
     pub(super) ends: Range<usize>,
     pub(super) keys: Range<usize>,
@@ -97,6 +99,7 @@ impl Header {
     pub(super) fn layout(&self) -> Option<(Layout, usize)> {
         let width = width(self.dimensions as usize);
         let (vectors, clusters) = (self.vectors as usize, self.clusters as usize);
+        let block_bytes = codes::block_bytes(width);
         let mut end = HEADER_BYTES;
         let mut section = |count: usize, bytes: usize| {
             let start = padded(end)?;
@@ -105,11 +108,12 @@ impl Header {
         };
         let layout = Layout {
             directions: section(clusters, width)?,
+            sketches: section(clusters.div_ceil(codes::BLOCK), block_bytes)?,
             extents: section(clusters, 4)?,
             ends: section(clusters, 4)?,
             keys: section(vectors, 8)?,
             lengths: section(vectors, 4)?,
-            blocks: section(self.blocks as usize, codes::block_bytes(width))?,
+            blocks: section(self.blocks as usize, block_bytes)?,
             rows: section(vectors, width)?,
         };
         Some((layout, end))

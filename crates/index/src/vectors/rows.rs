@@ -1,5 +1,7 @@
 //! Whole vectors at 8 bits a number, and the cosine of a query with them.
 
+use std::hint;
+
 use pulp::{Arch, Simd, WithSimd};
 
 use super::scan::Candidate;
@@ -10,6 +12,11 @@ const CODE_MAX: f32 = 127.0;
 /// Length of a prepared query in units of its codes. Each fits 16 bits, and by Cauchy-Schwarz a
 /// product with a row of up to 4096 codes stays below 2^15 · 127 · 64, far inside 32 bits.
 const QUERY_LENGTH: f32 = 32_767.0;
+
+/// Rows that are fetched from memory together: with more, the first are gone before they are used.
+const ROWS_FETCHED: usize = 16;
+
+const CACHE_LINE: usize = 64;
 
 /// Writes the 8-bit codes of a (rotated) vector: its numbers in steps of its own largest one.
 /// The codes of a row's own numbers are the row again, so vectors may go in and out for ever.
@@ -75,15 +82,32 @@ impl WithSimd for Products<'_> {
     // Written so that the compiler sees multiply-and-add-pairs.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let width = self.query.len();
-        for candidate in self.candidates {
-            let start = candidate.slot as usize * width;
-            let row = self.rows.get(start..start + width).unwrap_or_default();
-            let mut sum = 0_i32;
-            for (&number, &code) in self.query.iter().zip(row) {
-                sum = sum.wrapping_add(i32::from(number) * i32::from(code as i8));
+        let Self { query, rows, candidates } = self;
+        for candidates in candidates.chunks_mut(ROWS_FETCHED) {
+            for candidate in candidates.iter() {
+                fetch(row(rows, query.len(), candidate.slot));
             }
-            candidate.score = sum as f32;
+            for candidate in candidates {
+                let mut sum = 0_i32;
+                for (&number, &code) in query.iter().zip(row(rows, query.len(), candidate.slot)) {
+                    sum = sum.wrapping_add(i32::from(number) * i32::from(code as i8));
+                }
+                candidate.score = sum as f32;
+            }
         }
     }
+}
+
+#[inline(always)]
+fn row(rows: &[u8], width: usize, slot: u32) -> &[u8] {
+    let start = slot as usize * width;
+    rows.get(start..start + width).unwrap_or_default()
+}
+
+/// Reads a byte of each cache line, so that memory works on all of them at once; a product waits
+/// for them one after the other.
+#[inline(always)]
+fn fetch(row: &[u8]) {
+    let lines = row.iter().step_by(CACHE_LINE);
+    hint::black_box(lines.fold(0, |all, byte| all | byte));
 }

@@ -2,7 +2,7 @@
 
 use pulp::NullaryFnOnce;
 
-use super::codes::{BLOCK, GROUP_BYTES, Table};
+use super::codes::{BLOCK, GROUP_BYTES, Table, from_upper_halves};
 
 /// A vector and what its product with the query is thought to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,10 +102,10 @@ impl<A: FnMut(u32) -> bool, K: Kernel> NullaryFnOnce for Scan<'_, A, K> {
         let mut slots = cluster.first..cluster.first.saturating_add(cluster.len as u32);
         let (step, start, base) = (table.step, table.start, cluster.base);
         for block in cluster.blocks.chunks_exact(cluster.block_bytes) {
-            let Some((offsets, rest)) = block.split_first_chunk::<{ BLOCK * 4 }>() else { break };
-            let Some((slopes, groups)) = rest.split_first_chunk::<{ BLOCK * 4 }>() else { break };
+            let Some((offsets, rest)) = block.split_first_chunk() else { break };
+            let Some((slopes, groups)) = rest.split_first_chunk() else { break };
             let sums = kernel.sums(&table.entries, groups);
-            let (offsets, slopes) = (floats(offsets), floats(slopes));
+            let (offsets, slopes) = (from_upper_halves(offsets), from_upper_halves(slopes));
             let mut scores = [0.0_f32; BLOCK];
             for (((score, sum), offset), slope) in
                 scores.iter_mut().zip(sums).zip(offsets).zip(slopes)
@@ -126,15 +126,6 @@ impl<A: FnMut(u32) -> bool, K: Kernel> NullaryFnOnce for Scan<'_, A, K> {
             slots.start = slots.start.saturating_add(BLOCK as u32);
         }
     }
-}
-
-#[inline(always)]
-fn floats(bytes: &[u8; BLOCK * 4]) -> [f32; BLOCK] {
-    let mut floats = [0.0; BLOCK];
-    for (float, bytes) in floats.iter_mut().zip(bytes.as_chunks().0) {
-        *float = f32::from_le_bytes(*bytes);
-    }
-    floats
 }
 
 /// Adds up a table's entries for the 32 vectors of a block.

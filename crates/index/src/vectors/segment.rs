@@ -19,11 +19,20 @@ pub(super) const ROWS_ONLY_MAX: usize = 10_000;
 /// and there take some thirty times as long to read as codes one after the other.
 const NARROW: usize = 32;
 
+/// From about so many vectors on, the number to estimate grows like the logarithm of theirs; found
+/// by measuring 20 thousand to a million.
+const SPREAD_FROM: f64 = 3_000.0;
+
 /// How much more a search does when it found too few keys.
 const GROWTH: usize = 4;
 
 /// Candidates ranked for each hit wanted, at least: estimates are off by more than hits lie apart.
 const RANKED_PER_HIT: usize = 5;
+
+/// Clusters ranked by their centroids, for each cluster that a search will look at, and how many
+/// more in any case: sketches put some of the nearest centroids behind others.
+const CLUSTERS_RANKED: f64 = 1.5;
+const CLUSTERS_RANKED_MIN: usize = 32;
 
 /// A segment in its bytes.
 pub struct Segment<B> {
@@ -132,9 +141,10 @@ impl<B: AsRef<[u8]>> Segment<B> {
             self.rank_all(worth, allowed, scratch);
             return Ok(self.best_keys(&mut scratch.candidates.list, count));
         }
-        self.order_clusters(worth, scratch);
+        scratch.table.prepare(&scratch.turned);
         let mut wanted = self.portion(effort, count, allowed);
         loop {
+            self.order_clusters(worth, wanted.estimated_min, scratch);
             let seen = self.estimate(wanted, allowed, scratch);
             let complete = seen == self.len() && scratch.candidates.list.len() < wanted.ranked;
             self.rank(worth, scratch);
@@ -164,7 +174,7 @@ impl<B: AsRef<[u8]>> Segment<B> {
     fn portion(&self, effort: Effort, count: usize, allowed: &dyn Allowed) -> Portion {
         let all = self.len().max(1) as f64;
         let allowed = allowed.count_max().clamp(1, self.len().max(1)) as f64;
-        let estimated_min = f64::from(effort.breadth) * all.powf(0.75) * all / allowed;
+        let estimated_min = f64::from(effort.breadth) * (all / SPREAD_FROM).ln_1p() * all / allowed;
         Portion {
             // Not 0, which would stay so however often it grows.
             estimated_min: (estimated_min as usize).max(1),
@@ -172,18 +182,43 @@ impl<B: AsRef<[u8]>> Segment<B> {
         }
     }
 
-    /// Sorts the clusters by the cosines of their centroids with the query, largest first.
-    fn order_clusters(&self, worth: f32, scratch: &mut Scratch) {
-        scratch.table.prepare(&scratch.turned);
-        let directions = self.section(&self.layout.directions);
+    /// Sorts the clusters by the cosines of their centroids with the query, largest first: if not
+    /// all, then those that look nearest and together hold `vectors_min` vectors.
+    fn order_clusters(&self, worth: f32, vectors_min: usize, scratch: &mut Scratch) {
+        let share = vectors_min.min(self.len()) as f64 / self.len().max(1) as f64;
+        let likely = share * CLUSTERS_RANKED * self.clusters.len() as f64;
+        let likely = CLUSTERS_RANKED_MIN + likely as usize;
+        self.pick_clusters(likely, scratch);
+        let picked =
+            scratch.order.iter().filter_map(|picked| self.clusters.get(picked.slot as usize));
+        if picked.map(|place| place.len).sum::<usize>() < vectors_min {
+            self.pick_clusters(self.clusters.len(), scratch);
+        }
         let order = &mut scratch.order;
-        order.clear();
-        order.extend((0..self.header.clusters).map(|slot| Candidate { score: 0.0, slot }));
-        rows::products(&scratch.query, directions, order);
-        for (candidate, place) in order.iter_mut().zip(&self.clusters) {
-            candidate.score *= worth * place.inverse_length;
+        rows::products(&scratch.query, self.section(&self.layout.directions), order);
+        for candidate in order.iter_mut() {
+            let place = self.clusters.get(candidate.slot as usize);
+            candidate.score *= worth * place.map_or(0.0, |place| place.inverse_length);
         }
         order.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
+    }
+
+    /// Picks so many clusters by the sketches of their centroids.
+    fn pick_clusters(&self, count: usize, scratch: &mut Scratch) {
+        let Scratch { order, candidates, table, .. } = scratch;
+        order.clear();
+        let all = self.clusters.len();
+        if count >= all {
+            order.extend((0..all as u32).map(|slot| Candidate { score: 0.0, slot }));
+            return;
+        }
+        let block_bytes = codes::block_bytes(self.width());
+        let blocks = self.section(&self.layout.sketches);
+        let sketches = Cluster { blocks, block_bytes, first: 0, len: all, base: 0.0 };
+        candidates.start(count);
+        scan::scan(table, &sketches, |_| true, candidates);
+        candidates.cut();
+        order.extend_from_slice(&candidates.list);
     }
 
     /// Fills the candidates with the best estimates; returns how many vectors were looked at.
@@ -256,13 +291,24 @@ impl<B: AsRef<[u8]>> Segment<B> {
         hits
     }
 
+    /// The numbers of the clusters that a search for so many vectors would look at, in order.
+    #[cfg(test)]
+    pub(super) fn ordered_clusters(&self, query: &[f32], vectors_min: usize) -> Vec<u32> {
+        let mut scratch = Scratch::default();
+        let worth = self.prepare(query, &mut scratch).unwrap_or_default();
+        scratch.table.prepare(&scratch.turned);
+        self.order_clusters(worth, vectors_min, &mut scratch);
+        scratch.order.iter().map(|picked| picked.slot).collect()
+    }
+
     /// The estimate and the row's cosine of each vector, by slot.
     #[cfg(test)]
     pub(super) fn estimates_and_scores(&self, query: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let everything = &super::Everything;
         let mut scratch = Scratch::default();
         let worth = self.prepare(query, &mut scratch).unwrap_or_default();
-        self.order_clusters(worth, &mut scratch);
+        scratch.table.prepare(&scratch.turned);
+        self.order_clusters(worth, usize::MAX, &mut scratch);
         let wanted = Portion { estimated_min: usize::MAX, ranked: usize::MAX };
         self.estimate(wanted, everything, &mut scratch);
         let by_slot = |scratch: &mut Scratch| -> Vec<f32> {
