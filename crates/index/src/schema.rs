@@ -17,7 +17,7 @@ use crate::filters;
 use crate::query::KeywordFields;
 
 /// Names how chunks are analysed; a change of analysis changes it, and every index is built anew.
-pub const RECIPE: &str = "chunks/2";
+pub const RECIPE: &str = "chunks/3";
 
 /// About what is stored of a chunk besides its text.
 const STORED_BYTES: usize = 1024;

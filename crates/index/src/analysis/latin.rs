@@ -32,7 +32,7 @@ pub(crate) fn word(run: &[Letter]) -> Word {
     let has_letter = split.whole.chars().any(char::is_alphabetic);
     let kind = if split.parts.len() > 1 || (has_digit && has_letter) {
         WordKind::Code
-    } else if english::is_function_word(&split.whole) {
+    } else if english::is_function_word(&split.whole) && !is_abbreviation(run) {
         WordKind::Function
     } else {
         WordKind::Ordinary
@@ -51,6 +51,11 @@ pub(crate) fn word(run: &[Letter]) -> Word {
         from,
         to,
     }
+}
+
+/// `IT` and `US` are no pronouns.
+fn is_abbreviation(run: &[Letter]) -> bool {
+    run.len() > 1 && run.iter().all(|letter| letter.is_capital)
 }
 
 /// The digits at the end of a word, for the counter that follows them.

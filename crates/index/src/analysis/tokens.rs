@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::words;
+use super::{Word, WordKind, words};
 
 /// Stands after each term. Words are made of letters, digits and few signs; tags give it up.
 pub(crate) const SEPARATOR: char = '\u{1f}';
@@ -58,17 +58,22 @@ pub(crate) struct Analyzer {
 
 impl Analyzer {
     /// Takes `text` apart once, for all fields. No word reaches across a blank, so each piece between two is
-    /// taken by itself.
+    /// taken by itself. Words that say nothing are left out, as questions leave them out, unless there are no others.
     pub(crate) fn terms(&mut self, text: &str) -> TextTerms {
+        let terms = self.content_terms(text);
+        if terms.is_empty() { TextTerms::of(text, |_| true) } else { terms }
+    }
+
+    fn content_terms(&mut self, text: &str) -> TextTerms {
         let mut terms = TextTerms::with_capacity(text.len());
         for piece in text.split_ascii_whitespace() {
             let piece = piece.trim_matches(is_edge);
             if piece.len() > KNOWN_BYTES_MAX {
-                terms.extend(&TextTerms::of(piece));
+                terms.extend(&TextTerms::of(piece, says_something));
             } else if let Some(known) = self.known.get(piece) {
                 terms.extend(known);
             } else {
-                let fresh = TextTerms::of(piece);
+                let fresh = TextTerms::of(piece, says_something);
                 terms.extend(&fresh);
                 if self.known.len() >= KNOWN_MAX {
                     self.known.clear();
@@ -80,6 +85,10 @@ impl Analyzer {
     }
 }
 
+fn says_something(word: &Word) -> bool {
+    word.kind != WordKind::Function
+}
+
 impl TextTerms {
     /// With room for the terms of about so many bytes of text.
     fn with_capacity(bytes: usize) -> Self {
@@ -87,9 +96,10 @@ impl TextTerms {
         Self { words: terms(), grams: terms() }
     }
 
-    fn of(text: &str) -> Self {
+    /// The terms of the words that are `wanted`.
+    fn of(text: &str, wanted: impl Fn(&Word) -> bool) -> Self {
         let mut terms = Self::default();
-        for word in words(text) {
+        for word in words(text).iter().filter(|word| wanted(word)) {
             if !word.stem.is_empty() {
                 terms.words.push(&word.stem);
             }
@@ -101,6 +111,10 @@ impl TextTerms {
             }
         }
         terms
+    }
+
+    fn is_empty(&self) -> bool {
+        self.words.0.is_empty() && self.grams.0.is_empty()
     }
 
     fn extend(&mut self, more: &Self) {

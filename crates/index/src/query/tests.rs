@@ -114,6 +114,7 @@ fn a_heading_is_searched_with_its_text() {
 #[test]
 fn a_question_of_function_words_alone_is_still_looked_up() {
     assert!(!world(&[("", "to be or not to be")]).found("to be or not to be").is_empty());
+    assert_eq!(world(&[("", "Ask IT."), ("", "Ask it of us.")]).found("IT"), ["Ask IT."]);
 }
 
 #[test]
