@@ -54,10 +54,14 @@ impl Documents for Store {
         tenant: &'a TenantId,
         id: &'a DocumentId,
     ) -> Later<'a, Option<Vec<u8>>> {
-        let key = (tenant.to_string(), id.to_string());
+        let (tenant, id) = (tenant.to_string(), id.to_string());
         Box::pin(self.read(move |transaction| {
-            let contents = transaction.open_table(tables::CONTENTS)?;
-            let row = contents.get((key.0.as_str(), key.1.as_str()))?;
+            let reading_of = transaction.open_table(tables::READING_OF)?;
+            let Some(sequence) = reading_of.get((tenant.as_str(), id.as_str()))? else {
+                return Ok(None);
+            };
+            let readings = transaction.open_table(tables::READINGS)?;
+            let row = readings.get((tenant.as_str(), sequence.value()))?;
             Ok(row.map(|row| row.value().to_vec()))
         }))
     }
@@ -175,7 +179,12 @@ fn put(transaction: &WriteTransaction, tenant: &TenantId, kept: Kept) -> Result<
     changes.insert((tenant.as_str(), document.sequence), id.as_str())?;
     documents.insert(key, to_row(&document)?.as_slice())?;
     if let Some(content) = content {
-        transaction.open_table(tables::CONTENTS)?.insert(key, content.as_slice())?;
+        let mut reading_of = transaction.open_table(tables::READING_OF)?;
+        let mut readings = transaction.open_table(tables::READINGS)?;
+        if let Some(before) = reading_of.insert(key, document.sequence)? {
+            readings.remove((tenant.as_str(), before.value()))?;
+        }
+        readings.insert((tenant.as_str(), document.sequence), content.as_slice())?;
     }
     let mut collections = transaction.open_table(tables::COLLECTIONS)?;
     let named = (tenant.as_str(), document.collection.as_str());
@@ -205,7 +214,10 @@ fn delete(
     let mut documents = transaction.open_table(tables::DOCUMENTS)?;
     let before = documents.remove(key)?.map(|row| from_row::<Document>(row.value())).transpose()?;
     let Some(before) = before else { return Ok(false) };
-    transaction.open_table(tables::CONTENTS)?.remove(key)?;
+    if let Some(reading) = transaction.open_table(tables::READING_OF)?.remove(key)? {
+        let mut readings = transaction.open_table(tables::READINGS)?;
+        readings.remove((tenant.as_str(), reading.value()))?;
+    }
     let mut changes = transaction.open_table(tables::CHANGES)?;
     changes.remove((tenant.as_str(), before.sequence))?;
     let sequence = next_sequence(transaction, tenant)?;

@@ -4,6 +4,7 @@ mod audit;
 mod documents;
 mod jobs;
 mod keys;
+mod migrations;
 mod redb_file;
 mod tables;
 mod writer;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::ports::{Failpoints, NoFailpoints, PortError};
-use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase};
+use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable};
 use tokio::sync::watch;
 
+use crate::migrations;
 use crate::tables;
 use crate::writer::{Health, Writer};
 
@@ -190,7 +191,8 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
     let transaction = database.begin_write()?;
     {
         transaction.open_table(tables::DOCUMENTS)?;
-        transaction.open_table(tables::CONTENTS)?;
+        transaction.open_table(tables::READING_OF)?;
+        transaction.open_table(tables::READINGS)?;
         transaction.open_table(tables::CHANGES)?;
         transaction.open_table(tables::DELETED)?;
         transaction.open_table(tables::SEQUENCES)?;
@@ -200,7 +202,12 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         transaction.open_table(tables::IDEMPOTENCY)?;
         transaction.open_table(tables::KEYS)?;
         transaction.open_table(tables::AUDIT)?;
-        transaction.open_table(tables::META)?.insert("schema", tables::SCHEMA_VERSION)?;
+        let mut meta = transaction.open_table(tables::META)?;
+        let before = meta.get("schema")?.map(|version| version.value());
+        if before == Some(1) {
+            migrations::number_readings(&transaction)?;
+        }
+        meta.insert("schema", tables::SCHEMA_VERSION)?;
     }
     transaction.commit()?;
     Ok(tables::SCHEMA_VERSION)

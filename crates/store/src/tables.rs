@@ -7,15 +7,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 1;
+pub(crate) const SCHEMA_VERSION: u64 = 2;
 
 /// Name → number: the schema's version.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 /// (tenant, document) → record.
 pub(crate) const DOCUMENTS: TableDefinition<(&str, &str), &[u8]> =
     TableDefinition::new("documents");
-/// (tenant, document) → reading.
-pub(crate) const CONTENTS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("contents");
+/// (tenant, document) → the sequence under which its reading is.
+pub(crate) const READING_OF: TableDefinition<(&str, &str), u64> =
+    TableDefinition::new("reading_of");
+/// (tenant, sequence) → reading. By sequence, so that new ones go to the end: between others, each would have its
+/// neighbours written again.
+pub(crate) const READINGS: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("readings");
+/// (tenant, document) → reading, until schema 1.
+pub(crate) const CONTENTS_OF_1: TableDefinition<(&str, &str), &[u8]> =
+    TableDefinition::new("contents");
 /// (tenant, sequence) → document, whether it is still there or not.
 pub(crate) const CHANGES: TableDefinition<(&str, u64), &str> = TableDefinition::new("changes");
 /// (tenant, document) → the sequence of its deletion.
