@@ -43,10 +43,12 @@ struct Room {
 const ROOMS: &[Room] = &[
     pure(
         "agent",
+        &[],
         &["futures-util", "schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"],
     ),
     pure(
         "extract",
+        &["agent"],
         &[
             "chardetng",
             "csv",
@@ -61,7 +63,7 @@ const ROOMS: &[Room] = &[
             "zip",
         ],
     ),
-    pure("a2a", &["futures-util", "serde", "serde_json", "thiserror"]),
+    pure("a2a", &[], &["futures-util", "serde", "serde_json", "thiserror"]),
     room("bench", &["agent", "extract", "index", "models"]),
     room("index", &["agent"]),
     room("store", &["agent", "a2a"]),
@@ -76,8 +78,12 @@ const ROOMS: &[Room] = &[
     room("testkit", &["agent", "a2a"]),
 ];
 
-const fn pure(name: &'static str, theirs: &'static [&'static str]) -> Room {
-    Room { name, ours: &[], theirs: Some(theirs) }
+const fn pure(
+    name: &'static str,
+    ours: &'static [&'static str],
+    theirs: &'static [&'static str],
+) -> Room {
+    Room { name, ours, theirs: Some(theirs) }
 }
 
 const fn room(name: &'static str, ours: &'static [&'static str]) -> Room {

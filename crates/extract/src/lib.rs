@@ -17,7 +17,6 @@ mod limits;
 mod markdown;
 mod pdf;
 mod records;
-mod sentences;
 mod split;
 mod tags;
 mod tokens;

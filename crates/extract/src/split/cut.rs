@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use agent::sentences::sentences;
+
 use crate::document::{slice, trimmed};
-use crate::sentences::sentences;
 use crate::split::pack::{Prefix, Span};
 use crate::split::units::{Unit, UnitKind};
 use crate::split::{SplitLimits, tokens};

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use agent::sentences::sentences;
+
 use crate::document::{slice, trimmed};
-use crate::sentences::sentences;
 
 /// A piece shorter than this takes the next sentence in, in bytes: about 25 tokens of Korean or English.
 const PIECE_BYTES_MIN: usize = 100;

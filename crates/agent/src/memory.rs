@@ -1,0 +1,245 @@
+//! What a session remembers: the last turns word for word, one rewritten state, and a few facts as they were said.
+//!
+//! A session is a value. It says what a model gets to see of it and when its memory is due to be rewritten; `engine`
+//! has it rewritten, the gate judges the draft, and `store` keeps what it lets through.
+
+mod entities;
+mod gate;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::identity::Timestamp;
+
+pub use self::entities::{Entities, Entity, NewEntity};
+pub use self::gate::{Draft, Rejected, Rewritten, gate, protected_values};
+
+/// Longest name of a session, in bytes.
+const SESSION_BYTES_MAX: usize = 128;
+
+/// Names a conversation within its tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(String);
+
+/// A name that no session can have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a session cannot be called so: use 1 to 128 of A-Z, a-z, 0-9, and . _ @ - between them")]
+pub struct SessionIdError;
+
+impl SessionId {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = SessionIdError;
+
+    fn from_str(text: &str) -> Result<Self, SessionIdError> {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._@-".contains(&byte);
+        let starts_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if !starts_well || text.len() > SESSION_BYTES_MAX || !text.bytes().all(legal) {
+            return Err(SessionIdError);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = SessionIdError;
+
+    fn try_from(text: String) -> Result<Self, SessionIdError> {
+        text.parse()
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0
+    }
+}
+
+/// The numbers of remembering; the defaults are the product's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryLimits {
+    /// Turns that are shown word for word, and that are taken into the memory at a time.
+    pub turns: usize,
+    pub sentences_max: usize,
+    pub tokens_max: usize,
+    pub entities_max: usize,
+    /// Most of the protected values that a rewrite may lose, in percent.
+    pub lost_percent_max: usize,
+    /// States of the memory that are kept, the present one included.
+    pub versions_max: usize,
+}
+
+impl Default for MemoryLimits {
+    fn default() -> Self {
+        Self {
+            turns: 5,
+            sentences_max: 20,
+            tokens_max: 500,
+            entities_max: 25,
+            lost_percent_max: 20,
+            versions_max: 5,
+        }
+    }
+}
+
+/// One question with its answer, as they were said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaidTurn {
+    /// From 1.
+    pub number: u64,
+    pub at: Timestamp,
+    pub question: String,
+    pub answer: String,
+    /// The answer ended as it should; one that broke off is kept as far as it came.
+    pub is_complete: bool,
+}
+
+/// The one state that stands for everything said up to a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Memory {
+    /// Counts rewrites; 0 for a memory that nothing was taken into.
+    pub version: u64,
+    pub text: String,
+    /// The last turn that is in it; 0 for none.
+    pub folded_to: u64,
+    /// Who wrote it: a model's name, `offline` or `person`.
+    pub written_by: String,
+    pub written_at: Timestamp,
+    /// Why the last rewrite was refused, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// A conversation as far as it is remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    pub id: SessionId,
+    pub created_at: Timestamp,
+    pub used_at: Timestamp,
+    pub memory: Memory,
+    pub entities: Entities,
+    /// The last turns and all that are not in the memory yet, oldest first.
+    pub turns: Vec<SaidTurn>,
+}
+
+/// Work on a memory that is due.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fold {
+    pub session: SessionId,
+    /// What is rewritten; the rewrite counts only if this is still the version then.
+    pub memory: Memory,
+    pub entities: Entities,
+    pub turns: Vec<SaidTurn>,
+}
+
+impl Session {
+    /// A conversation in which nothing was said.
+    #[must_use]
+    pub fn new(id: SessionId, at: Timestamp) -> Self {
+        Self {
+            id,
+            created_at: at,
+            used_at: at,
+            memory: Memory::default(),
+            entities: Entities::default(),
+            turns: Vec::new(),
+        }
+    }
+
+    /// The number of the next turn.
+    #[must_use]
+    pub fn next_number(&self) -> u64 {
+        self.turns.last().map_or(self.memory.folded_to, |last| last.number) + 1
+    }
+
+    /// The last turns, word for word.
+    #[must_use]
+    pub fn short_term(&self, limits: &MemoryLimits) -> &[SaidTurn] {
+        self.turns.get(self.turns.len().saturating_sub(limits.turns)..).unwrap_or_default()
+    }
+
+    /// Turns that are neither in the memory nor shown word for word: a rewrite is late, or was refused.
+    #[must_use]
+    pub fn left_over(&self, limits: &MemoryLimits) -> &[SaidTurn] {
+        let shown = self.short_term(limits).first().map_or(u64::MAX, |first| first.number);
+        let unfolded = self.unfolded();
+        let end = unfolded.iter().take_while(|turn| turn.number < shown).count();
+        unfolded.get(..end).unwrap_or_default()
+    }
+
+    /// Turns that are not in the memory.
+    #[must_use]
+    pub fn unfolded(&self) -> &[SaidTurn] {
+        let folded =
+            self.turns.iter().take_while(|turn| turn.number <= self.memory.folded_to).count();
+        self.turns.get(folded..).unwrap_or_default()
+    }
+
+    /// The rewrite that is due: one turn more than fits the short-term, and the oldest of them are taken in.
+    #[must_use]
+    pub fn fold(&self, limits: &MemoryLimits) -> Option<Fold> {
+        let unfolded = self.unfolded();
+        if unfolded.len() <= limits.turns {
+            return None;
+        }
+        Some(Fold {
+            session: self.id.clone(),
+            memory: self.memory.clone(),
+            entities: self.entities.clone(),
+            turns: unfolded.get(..limits.turns).unwrap_or_default().to_vec(),
+        })
+    }
+
+    /// Adds a turn and lets go of those that are remembered otherwise.
+    pub fn add(&mut self, turn: SaidTurn, limits: &MemoryLimits) {
+        self.used_at = self.used_at.max(turn.at);
+        self.turns.push(turn);
+        self.let_go(limits);
+    }
+
+    /// Takes a rewrite in. False if the memory has changed since: the rewrite is of another one.
+    pub fn remember(&mut self, fold: &Fold, rewritten: Rewritten, limits: &MemoryLimits) -> bool {
+        if fold.memory.version != self.memory.version {
+            return false;
+        }
+        let folded_to = fold.turns.last().map_or(self.memory.folded_to, |last| last.number);
+        let Rewritten { text, entities, written_by, written_at } = rewritten;
+        self.memory = Memory {
+            version: self.memory.version + 1,
+            text,
+            folded_to,
+            written_by,
+            written_at,
+            refused: None,
+        };
+        self.entities = entities;
+        self.let_go(limits);
+        true
+    }
+
+    fn let_go(&mut self, limits: &MemoryLimits) {
+        let shown_from = self.turns.len().saturating_sub(limits.turns);
+        let folded_to = self.memory.folded_to;
+        let mut place = 0;
+        self.turns.retain(|turn| {
+            place += 1;
+            place > shown_from || turn.number > folded_to
+        });
+    }
+}
