@@ -28,11 +28,15 @@ const STAGE_BYTES: usize = 1 << 20;
 
 /// Bytes of text in one commit: large enough that its fixed cost does not count, and small enough that the last one
 /// of many is not waited for long.
-const COMMIT_BYTES_MAX: usize = 16 << 20;
+const COMMIT_BYTES_MAX: usize = 24 << 20;
 
 /// Documents that come one after another share a commit: it waits for those under way, but no longer than a
 /// person would notice.
 const GATHERING_MAX: Duration = Duration::from_secs(2);
+
+/// While more is coming, so many times as long as the last commit took is spent on gathering: a tenth of the time
+/// goes into commits at most, however large the index is.
+const GATHERING_PER_COMMIT: u32 = 10;
 
 /// First and longest wait before indexing is tried again.
 const RETRY_WAIT_MIN: Duration = Duration::from_secs(1);
@@ -194,17 +198,20 @@ struct Staged {
     /// The last change in it.
     last: u64,
     bytes: usize,
-    since: Instant,
+    /// When it is committed even if more is coming.
+    until: Instant,
 }
 
 impl Staged {
-    fn new() -> Self {
-        Self { last: 0, bytes: 0, since: Instant::now() }
+    /// From now on, after a commit that took so long.
+    fn after(commit: Duration) -> Self {
+        let gathering = GATHERING_MAX.max(commit * GATHERING_PER_COMMIT);
+        Self { last: 0, bytes: 0, until: Instant::now() + gathering }
     }
 
     /// Whether it is time for a commit even if more is coming.
     fn is_full(&self) -> bool {
-        self.bytes >= COMMIT_BYTES_MAX || self.since.elapsed() >= GATHERING_MAX
+        self.bytes >= COMMIT_BYTES_MAX || Instant::now() >= self.until
     }
 }
 
@@ -295,17 +302,20 @@ impl Work {
         let mut applied = state.applied;
         self.tell(lane, applied);
         let mut staged: Option<Staged> = None;
+        let mut commit = Duration::ZERO;
         loop {
             let seen = staged.as_ref().map_or(applied, |staged| staged.last);
             let changes = self.parts.documents.changes(&self.tenant, seen, CHANGES_MAX).await?;
             let is_all = changes.is_empty();
             let mut changes = changes.into_iter().peekable();
             while changes.peek().is_some() {
-                let mut now = staged.take().unwrap_or_else(Staged::new);
+                let mut now = staged.take().unwrap_or_else(|| Staged::after(commit));
                 self.stage_some(lane, &mut changes, embedder.as_ref(), &mut now).await?;
                 staged = Some(now);
                 if let Some(full) = staged.take_if(|staged| staged.is_full()) {
+                    let begun = Instant::now();
                     applied = self.show(lane, full).await?;
+                    commit = begun.elapsed();
                 }
             }
             match staged.take_if(|_| is_all) {
@@ -313,8 +323,8 @@ impl Work {
                 None if is_all => return Ok(()),
                 // What has come meanwhile is seldom all that comes.
                 None => {
-                    let since = staged.as_ref().map_or_else(Instant::now, |staged| staged.since);
-                    self.gather(since + GATHERING_MAX).await;
+                    let soon = || Instant::now() + GATHERING_MAX;
+                    self.gather(staged.as_ref().map_or_else(soon, |staged| staged.until)).await;
                 }
             }
         }
