@@ -215,6 +215,17 @@ impl Staged {
     }
 }
 
+/// Changes on their way into the index.
+#[derive(Default)]
+struct Batch {
+    /// The last of them.
+    last: u64,
+    bytes: usize,
+    documents: Vec<DocumentChunks>,
+    /// What is to be embedded, each with the place of its document.
+    pieces: Vec<(usize, Piece)>,
+}
+
 struct Work {
     tenant: TenantId,
     parts: Arc<Parts>,
@@ -307,15 +318,27 @@ impl Work {
             let seen = staged.as_ref().map_or(applied, |staged| staged.last);
             let changes = self.parts.documents.changes(&self.tenant, seen, CHANGES_MAX).await?;
             let is_all = changes.is_empty();
-            let mut changes = changes.into_iter().peekable();
-            while changes.peek().is_some() {
-                let mut now = staged.take().unwrap_or_else(|| Staged::after(commit));
-                self.stage_some(lane, &mut changes, embedder.as_ref(), &mut now).await?;
-                staged = Some(now);
+            let mut changes = changes.into_iter();
+            let mut embedded: Option<Batch> = None;
+            loop {
+                let batch = self.batch(&mut changes, embedder.is_some()).await?;
+                let before = embedded.take();
+                let is_last = batch.is_none();
+                let now = staged.take().unwrap_or_else(|| Staged::after(commit));
+                // One batch is embedded while the one before it is readied: each alone would leave processors idle.
+                let (batch, now) = futures_util::future::try_join(
+                    embed(embedder.as_ref(), batch),
+                    self.stage(lane, before, now),
+                )
+                .await?;
+                (embedded, staged) = (batch, now);
                 if let Some(full) = staged.take_if(|staged| staged.is_full()) {
                     let begun = Instant::now();
                     applied = self.show(lane, full).await?;
                     commit = begun.elapsed();
+                }
+                if is_last {
+                    break;
                 }
             }
             match staged.take_if(|_| is_all) {
@@ -346,35 +369,41 @@ impl Work {
         }
     }
 
-    /// Readies some of the changes.
-    async fn stage_some(
+    /// What some of the changes bring; none if there are no more.
+    async fn batch(
         &self,
-        lane: Lane,
         changes: &mut impl Iterator<Item = Change>,
-        embedder: Option<&Arc<dyn Embedder>>,
-        staged: &mut Staged,
-    ) -> Result<(), PortError> {
-        let mut documents = Vec::new();
-        let mut pieces: Vec<(usize, Piece)> = Vec::new();
-        let mut bytes = 0;
+        with_pieces: bool,
+    ) -> Result<Option<Batch>, PortError> {
+        let mut batch = Batch::default();
         for change in changes {
-            staged.last = change.sequence;
-            let (of, its_pieces) = self.chunks(&change).await?;
-            let place = documents.len();
-            bytes += of.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
-            documents.push(of);
-            if embedder.is_some() {
-                pieces.extend(its_pieces.into_iter().map(|piece| (place, piece)));
+            batch.last = change.sequence;
+            let (of, pieces) = self.chunks(&change).await?;
+            let place = batch.documents.len();
+            batch.bytes += of.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
+            batch.documents.push(of);
+            if with_pieces {
+                batch.pieces.extend(pieces.into_iter().map(|piece| (place, piece)));
             }
-            if pieces.len() >= PIECES_MAX || bytes >= STAGE_BYTES {
+            if batch.pieces.len() >= PIECES_MAX || batch.bytes >= STAGE_BYTES {
                 break;
             }
         }
-        staged.bytes += bytes;
-        if let Some(embedder) = embedder {
-            embed(embedder, &mut documents, pieces).await?;
+        Ok((batch.last > 0).then_some(batch))
+    }
+
+    /// Readies a batch; gives what is readied now, none if nothing is.
+    async fn stage(
+        &self,
+        lane: Lane,
+        batch: Option<Batch>,
+        mut staged: Staged,
+    ) -> Result<Option<Staged>, PortError> {
+        if let Some(batch) = batch {
+            (staged.last, staged.bytes) = (batch.last, staged.bytes + batch.bytes);
+            self.parts.index.stage(&self.tenant, lane, batch.documents).await?;
         }
-        self.parts.index.stage(&self.tenant, lane, documents).await
+        Ok((staged.last > 0).then_some(staged))
     }
 
     /// The chunks that a changed document has now: none if it is gone or was never read.
@@ -436,23 +465,25 @@ impl Parts {
     }
 }
 
-/// Gives every chunk the vectors of its pieces.
+/// Gives every chunk of a batch the vectors of its pieces.
 async fn embed(
-    embedder: &Arc<dyn Embedder>,
-    documents: &mut [DocumentChunks],
-    pieces: Vec<(usize, Piece)>,
-) -> Result<(), PortError> {
+    embedder: Option<&Arc<dyn Embedder>>,
+    batch: Option<Batch>,
+) -> Result<Option<Batch>, PortError> {
+    let Some(mut batch) = batch else { return Ok(None) };
+    let Some(embedder) = embedder else { return Ok(Some(batch)) };
+    let pieces = std::mem::take(&mut batch.pieces).into_iter();
     let (places, texts): (Vec<_>, Vec<String>) =
-        pieces.into_iter().map(|(place, piece)| ((place, piece.chunk), piece.text)).unzip();
+        pieces.map(|(place, piece)| ((place, piece.chunk), piece.text)).unzip();
     if texts.is_empty() {
-        return Ok(());
+        return Ok(Some(batch));
     }
     let vectors = embedder.embed(&texts, EmbedFor::Passage).await?;
     for ((document, chunk), vector) in places.into_iter().zip(vectors) {
-        let of = documents.get_mut(document).and_then(|of| of.chunks.get_mut(chunk));
+        let of = batch.documents.get_mut(document).and_then(|of| of.chunks.get_mut(chunk));
         if let Some(of) = of {
             of.vectors.push(vector);
         }
     }
-    Ok(())
+    Ok(Some(batch))
 }
