@@ -42,7 +42,7 @@ pub struct Hit {
 /// How hard a search tries, where it does not compare every vector's row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// Of n vectors, `breadth · ln(1 + n / 3000)` are estimated from their codes: as a segment grows,
+    /// Of n vectors, `breadth · ln(1 + n / 500)` are estimated from their codes: as a segment grows,
     /// the neighbours of a query lie in more clusters, but there are more to choose from as well.
     pub breadth: f32,
     /// The best of these are ranked by their rows: so many at least.
@@ -53,7 +53,7 @@ pub struct Effort {
 /// 20 thousand vectors, of 0.95 among 100 thousand and 300 thousand, of 0.96 among a million.
 impl Default for Effort {
     fn default() -> Self {
-        Self { breadth: 3_600.0, ranked: 100 }
+        Self { breadth: 2_600.0, ranked: 100 }
     }
 }
 

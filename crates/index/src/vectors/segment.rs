@@ -21,7 +21,7 @@ const NARROW: usize = 32;
 
 /// From about so many vectors on, the number to estimate grows like the logarithm of theirs; found
 /// by measuring 20 thousand to a million.
-const SPREAD_FROM: f64 = 3_000.0;
+const SPREAD_FROM: f64 = 500.0;
 
 /// How much more a search does when it found too few keys.
 const GROWTH: usize = 4;
