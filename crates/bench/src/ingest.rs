@@ -14,6 +14,7 @@ use crate::corpus::Corpus;
 use crate::peer::{Peer, number};
 use crate::report::{median, result, rounded, say};
 use crate::saem::{Saem, fresh_folder};
+use crate::usage;
 
 pub(crate) struct Size {
     pub(crate) documents: usize,
@@ -60,9 +61,11 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
             data: data.path().to_owned(),
             embedder: "none",
         };
+        usage::settle()?;
         let ran = saem.run(&["ingest".as_ref(), folder.as_os_str()])?;
         ours.push(documents / ran.wall.as_secs_f64());
         ours_cpu.push(ran.processor.as_secs_f64() * 1000.0 / documents);
+        usage::settle()?;
         let answer = peer.ask(&folder.display().to_string())?;
         ensure!(number(&answer, "documents")? == documents, "the peer read less: {answer}");
         theirs.push(documents / number(&answer, "seconds")?);
@@ -124,6 +127,7 @@ fn with_vectors(places: &Places, corpus: &Corpus, size: &Size, work: &Path) -> R
     let runtime = tokio::runtime::Runtime::new()?;
     let (mut alone, mut ingest) = (Vec::new(), Vec::new());
     for round in 1..=size.rounds {
+        usage::settle()?;
         // A new one each time: what it remembers of texts must not help.
         let embedder: Arc<dyn Embedder> = Arc::new(BuiltInEmbedder::new()?);
         let start = Instant::now();

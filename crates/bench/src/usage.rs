@@ -1,9 +1,10 @@
 //! What a process has used, as Linux tells it.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// Processor time and memory of a living process.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,6 +37,13 @@ fn ticks(file: &str, which: std::ops::Range<usize>) -> Result<u32> {
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
     let counts = fields.skip(11 + which.start).take(which.len());
     Ok(counts.filter_map(|field| field.parse::<u32>().ok()).sum())
+}
+
+/// Waits until all that was written is on disk: nobody is to wait for what another has left.
+pub(crate) fn settle() -> Result<()> {
+    let done = Command::new("sync").status().context("`sync` cannot be run")?;
+    ensure!(done.success(), "`sync` failed");
+    Ok(())
 }
 
 /// Bytes of all files below a folder.
