@@ -1,5 +1,6 @@
 //! What Saem decides, apart from doing it: retrieval, limits, the words of the product and the ports it speaks through.
 
+pub mod context;
 pub mod filter;
 pub mod fusion;
 pub mod identity;
@@ -8,9 +9,11 @@ pub mod language;
 pub mod memory;
 pub mod model;
 pub mod names;
+pub mod offline;
 pub mod path_rule;
 pub mod ports;
 pub mod price;
 pub mod retrieval;
 pub mod sentences;
 pub mod text;
+pub mod turn;

@@ -1,0 +1,160 @@
+//! Checks what is made of questions, passages and conversations without a model.
+
+use super::*;
+use crate::filter::{TagValue, Tags};
+use crate::identity::Timestamp;
+use crate::knowledge::{Found, Passage};
+use crate::memory::{MemoryLimits, SaidTurn, Session, gate};
+use crate::model::Tokenizer;
+use crate::names::SectionId;
+use crate::turn::NextAction;
+
+struct Words;
+
+impl Tokenizer for Words {
+    fn count(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn clip<'text>(&self, text: &'text str, _tokens_max: usize) -> &'text str {
+        text
+    }
+}
+
+fn passage(kind: &str, heading: &str, text: &str, similarity: f32) -> Passage {
+    let document: crate::names::DocumentId = "0".repeat(32).parse().unwrap();
+    Passage {
+        section: SectionId { document: document.clone(), ordinal: 0 },
+        document,
+        chunk: 0,
+        title: heading.to_owned(),
+        source: "x.md".to_owned(),
+        heading_path: vec![heading.to_owned()],
+        text: text.to_owned(),
+        range: 0..0,
+        tags: Tags::from([("doc_type".to_owned(), vec![TagValue::Text(kind.to_owned())])]),
+        score: 1.0,
+        found: Found { similarity: Some(similarity), ..Found::default() },
+    }
+}
+
+fn said(number: u64, question: &str, answer: &str) -> SaidTurn {
+    SaidTurn {
+        number,
+        at: Timestamp(number),
+        question: question.to_owned(),
+        answer: answer.to_owned(),
+        is_complete: true,
+    }
+}
+
+#[test]
+fn a_follow_up_takes_over_what_it_does_not_replace() {
+    let check = |before: &str, question: &str, expected: &str| {
+        assert_eq!(contextual(question, &[said(1, before, "…")]), expected);
+    };
+    check("11월 분석해줘", "1월은?", "분석 1월은?");
+    check(
+        "기준 통화를 원화로 바꾸고 싶어요",
+        "얼마나 걸려요?",
+        "기준 통화 원화 바꾸고 얼마나 걸려요?",
+    );
+    check(
+        "What are virtual tags?",
+        "How many of them can I have?",
+        "virtual tags How many of them can I have?",
+    );
+    let alone = "쿠버네티스 에이전트는 어떤 권한이 필요한가요?";
+    check("11월 분석해줘", alone, alone);
+    assert_eq!(contextual("1월은?", &[]), "1월은?");
+}
+
+#[test]
+fn evidence_tells_an_answer_from_a_stranger() {
+    let right = passage("guide", "예산 알림", "예산 임계값을 넘으면 알림을 보냅니다.", 0.6);
+    let stranger = passage("guide", "로그인", "비밀번호는 12자 이상이어야 합니다.", 0.1);
+    let verdict = judge("예산 알림은 언제 오나요?", &[stranger.clone(), right]);
+    assert_eq!(verdict.ranked_indices, [1]);
+    assert!(verdict.is_sufficient && verdict.confidence > 0.6, "{verdict:?}");
+    let verdict = judge("회사 주차장은 어디인가요?", &[stranger]);
+    assert!(verdict.ranked_indices.is_empty() && verdict.confidence < 0.5, "{verdict:?}");
+    let near = passage("guide", "Alerts", "Mails go out at nine.", 0.45);
+    let verdict = judge("예산 알림은 언제 오나요?", &[near]);
+    assert_eq!(verdict.next_action, Some(NextAction::GetSection), "{verdict:?}");
+}
+
+#[test]
+fn an_answer_is_made_of_the_text_and_cites_it() {
+    let faq =
+        passage("faq", "faq", "환불은 어떻게 하나요?\n결제 후 7일 안에 신청하면 됩니다.", 0.7);
+    let guide = passage(
+        "guide",
+        "환불",
+        "첫 문장은 다른 이야기입니다. 둘째도 그렇습니다. 셋째도 그렇습니다. 환불은 카드로 됩니다. 환불 신청은 설정에서 합니다. \
+         환불에는 3일이 걸립니다. 환불 뒤에는 메일이 옵니다.",
+        0.6,
+    );
+    let made = answer("환불은 어떻게 하나요?", &[faq, guide]);
+    assert_eq!(made.cited, [0, 1]);
+    let mut paragraphs = made.text.split("\n\n");
+    assert_eq!(paragraphs.next(), Some("결제 후 7일 안에 신청하면 됩니다. [1]"));
+    let second = paragraphs.next().unwrap();
+    assert!(
+        second.starts_with("환불은 카드로 됩니다.") && second.ends_with("메일이 옵니다. [2]"),
+        "{second}"
+    );
+    assert_eq!(answer("x", &[]).text, "");
+}
+
+#[test]
+fn steps_stay_whole() {
+    let mut steps = passage(
+        "guide",
+        "연결",
+        "1. 연다.\n2. 고른다.\n3. 이름을 넣는다.\n4. 확인한다.\n5. 저장한다.\n6. 끝.",
+        0.6,
+    );
+    steps.tags.insert("has_steps".to_owned(), vec![TagValue::Flag(true)]);
+    assert_eq!(answer("연결은 어떻게 하나요?", &[steps]).text.lines().count(), 6);
+}
+
+#[test]
+fn facts_have_the_name_of_what_they_are_said_of() {
+    let check = |text: &str, expected: &[(&str, &str)]| {
+        let found = facts(text);
+        let found: Vec<_> =
+            found.iter().map(|fact| (fact.key.as_str(), fact.value.as_str())).collect();
+        assert_eq!(found, expected, "{text}");
+    };
+    check("이번 달 예산은 700만 원이에요.", &[("예산", "700만 원")]);
+    check("Our budget is $10,000 and EC2 takes 41%.", &[("budget", "$10,000"), ("ec2", "41%")]);
+    check("출시일은 12월 3일입니다.", &[("출시일", "12월 3일")]);
+    check("안녕하세요", &[]);
+}
+
+#[test]
+fn what_is_remembered_passes_the_gate() {
+    let limits = MemoryLimits::default();
+    let mut session = Session::new("s".parse().unwrap(), Timestamp(0));
+    for number in 1..=40 {
+        let question = format!(
+            "{number}번째 비용은 ${number}00입니다. 예산은 {number}만 원이에요. 어떻게 줄이나요?"
+        );
+        session
+            .add(said(number, &question, "이렇게 하면 됩니다. 30%를 줄일 수 있습니다."), &limits);
+        let Some(fold) = session.fold(&limits) else { continue };
+        let draft = remember(&fold, &limits, &Words);
+        let gated = gate(&fold, &draft, &MemoryLimits { lost_percent_max: 100, ..limits }, &Words);
+        let (text, entities) =
+            gated.unwrap_or_else(|rejected| panic!("{rejected}: {}", draft.memory));
+        assert!(text.starts_with(&format!("{}번째", fold.turns.last().unwrap().number)), "{text}");
+        let rewritten = crate::memory::Rewritten {
+            text,
+            entities,
+            written_by: "offline".to_owned(),
+            written_at: Timestamp(number),
+        };
+        assert!(session.remember(&fold, rewritten, &limits));
+    }
+    assert_eq!(session.entities.get("예산").map(|fact| fact.value.as_str()), Some("35만 원"));
+}
