@@ -87,9 +87,9 @@ fn a_question_finds_what_the_other_language_calls_so() {
 
 #[test]
 fn a_text_in_the_questions_own_words_comes_before_one_that_has_to_be_translated() {
-    let world = world(&[("", "The budget of a team."), ("", "팀의 예산.")]);
-    assert_eq!(world.found("팀 예산"), ["팀의 예산.", "The budget of a team."]);
-    assert_eq!(world.found("team budget"), ["The budget of a team.", "팀의 예산."]);
+    let world = world(&[("", "The budget of a server."), ("", "서버의 예산.")]);
+    assert_eq!(world.found("서버 예산"), ["서버의 예산.", "The budget of a server."]);
+    assert_eq!(world.found("server budget"), ["The budget of a server.", "서버의 예산."]);
 }
 
 #[test]
