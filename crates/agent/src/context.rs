@@ -134,7 +134,8 @@ pub fn answer(material: &Material<'_>, budget: &Budget, tokenizer: &dyn Tokenize
     let system = room.system(material);
     let question = room.question(material.question, budget);
     // What instructions and question leave of their budgets goes to what follows.
-    let spare = (budget.system + budget.question).saturating_sub(room.spent(budget));
+    let spent = budget.total() - room.left;
+    let spare = (budget.system + budget.question).saturating_sub(spent);
     let memory = room.memory(material.memory, budget.memory + spare);
     let entities = room.entities(material.entities, budget.entities);
     let kept_for_passages = budget.passages.min(room.left);
@@ -146,20 +147,22 @@ pub fn answer(material: &Material<'_>, budget: &Budget, tokenizer: &dyn Tokenize
     Context { messages, parts: room.parts, passages: shown }
 }
 
-/// Fences text of others: whatever it says, it stands between the marks.
-#[must_use]
-pub fn fenced(passages: &[(usize, String, String)]) -> String {
-    let mut text = String::new();
-    for (number, place, body) in passages {
-        text.push_str(&format!(
-            "<<<passage [{number}] {}\n{}\n>>>\n",
-            unfenced(place),
-            unfenced(body)
-        ));
-    }
-    text
+/// A passage as a model sees it.
+struct Shown {
+    number: usize,
+    place: String,
+    text: String,
 }
 
+/// Fences text of others: whatever it says, it stands between the marks.
+fn fenced(passages: &[Shown]) -> String {
+    let fence = |Shown { number, place, text }: &Shown| {
+        format!("<<<passage [{number}] {place}\n{text}\n>>>\n")
+    };
+    passages.iter().map(fence).collect()
+}
+
+/// Text that holds no mark of a fence. Before it is counted: its tokens are others.
 fn unfenced(text: &str) -> String {
     text.replace("<<<", "‹‹‹").replace(">>>", "›››")
 }
@@ -175,11 +178,6 @@ impl Room<'_> {
     fn note(&mut self, kind: PartKind, trust: Trust, source: String, tokens: usize, wanted: usize) {
         self.left = self.left.saturating_sub(tokens);
         self.parts.push(Part { kind, trust, source, tokens, wanted });
-    }
-
-    /// What of the budgets of instructions and question was not needed.
-    fn spent(&self, budget: &Budget) -> usize {
-        budget.total() - self.left
     }
 
     fn system(&mut self, material: &Material<'_>) -> String {
@@ -262,36 +260,34 @@ impl Room<'_> {
     }
 
     /// The best passages that fit; the first that does not is cut if that leaves something to read.
-    fn passages(&mut self, passages: &[Passage]) -> Vec<(usize, String, String)> {
+    fn passages(&mut self, passages: &[Passage]) -> Vec<Shown> {
         let mut shown = Vec::new();
         let mut is_full = false;
         for (number, passage) in (1..).zip(passages) {
-            let place = place(passage);
-            let frame = self.tokenizer.count(&fenced(&[(number, place.clone(), String::new())]));
-            let body = self.tokenizer.count(&passage.text);
+            let (place, whole) = (unfenced(&place(passage)), unfenced(&passage.text));
+            let empty = Shown { number, place: place.clone(), text: String::new() };
+            let frame = self.tokenizer.count(&fenced(&[empty]));
+            let body = self.tokenizer.count(&whole);
             let room = self.left.saturating_sub(frame);
             let (text, tokens) = if is_full || room < CLIPPED_TOKENS_MIN.min(body) {
                 (None, 0)
             } else if body <= room {
-                (Some(passage.text.clone()), frame + body)
+                (Some(whole), frame + body)
             } else {
                 // One for the dots.
-                let clipped = self.tokenizer.clip(&passage.text, room - 1);
+                let clipped = self.tokenizer.clip(&whole, room - 1);
                 (Some(format!("{clipped}…")), frame + room)
             };
             is_full = is_full || body > room;
             self.note(PartKind::Passage, Trust::Document, place.clone(), tokens, frame + body);
-            if let Some(text) = text {
-                shown.push((number, place, text));
-            }
+            shown.extend(text.map(|text| Shown { number, place, text }));
         }
         shown
     }
 }
 
 /// Title and headings of a passage on one line.
-#[must_use]
-pub fn place(passage: &Passage) -> String {
+fn place(passage: &Passage) -> String {
     let mut names = vec![passage.title.as_str()];
     let headings = passage.heading_path.iter().map(String::as_str);
     names.extend(headings.filter(|heading| *heading != passage.title));
@@ -312,7 +308,7 @@ fn messages(
     entities: &str,
     recalled: &[SaidTurn],
     turns: Vec<SaidTurn>,
-    passages: &[(usize, String, String)],
+    passages: &[Shown],
     question: &str,
 ) -> Vec<Message> {
     // What changes least stands first: servers keep what they have read of an unchanged beginning.

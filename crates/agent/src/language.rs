@@ -60,7 +60,8 @@ impl Language {
     }
 }
 
-fn is_hangul(c: char) -> bool {
+/// A syllable or a single letter of it.
+pub(crate) fn is_hangul(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}')
 }
 

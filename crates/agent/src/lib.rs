@@ -14,6 +14,9 @@ pub mod path_rule;
 pub mod ports;
 pub mod price;
 pub mod retrieval;
+#[cfg(test)]
+mod samples;
 pub mod sentences;
 pub mod text;
 pub mod turn;
+mod values;

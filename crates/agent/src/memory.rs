@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::identity::Timestamp;
 
 pub use self::entities::{Entities, Entity, NewEntity};
-pub use self::gate::{Draft, Rejected, Rewritten, gate, protected_values};
+pub use self::gate::{Draft, Rejected, Rewritten, gate};
 
 /// Longest name of a session, in bytes.
 const SESSION_BYTES_MAX: usize = 128;

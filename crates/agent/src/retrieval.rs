@@ -150,25 +150,10 @@ fn is_same(a: &[u64], b: &[u64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{TagValue, Tags};
-    use crate::knowledge::Found;
-    use crate::names::SectionId;
+    use crate::samples;
 
     fn passage(kind: &str, text: &str) -> Passage {
-        let document: crate::names::DocumentId = "0".repeat(32).parse().unwrap();
-        Passage {
-            section: SectionId { document: document.clone(), ordinal: 0 },
-            document,
-            chunk: 0,
-            title: String::new(),
-            source: String::new(),
-            heading_path: vec![],
-            text: text.to_owned(),
-            range: 0..0,
-            tags: Tags::from([("doc_type".to_owned(), vec![TagValue::Text(kind.to_owned())])]),
-            score: 0.0,
-            found: Found::default(),
-        }
+        Passage { score: 0.0, heading_path: vec![], ..samples::passage(kind, "", text) }
     }
 
     /// `given` and `expected` hold `f` for a FAQ pair and `g` for a guide.

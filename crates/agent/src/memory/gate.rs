@@ -7,6 +7,7 @@ use super::{Entities, Fold, MemoryLimits, NewEntity};
 use crate::identity::Timestamp;
 use crate::model::Tokenizer;
 use crate::sentences::sentences;
+use crate::values;
 
 /// What a model makes of a memory and the turns that it has not seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -111,8 +112,7 @@ fn turn_of(fold: &Fold, value: &str) -> Option<u64> {
 
 /// What a rewrite has to carry over word for word: the values of the memory before, but for those whose fact the
 /// new turns replace.
-#[must_use]
-pub fn protected_values(fold: &Fold, draft: &Draft) -> Vec<String> {
+fn protected_values(fold: &Fold, draft: &Draft) -> Vec<String> {
     let replaced = |value: &str| {
         fold.entities.as_slice().iter().any(|entity| {
             entity.value.contains(value)
@@ -131,58 +131,7 @@ pub fn protected_values(fold: &Fold, draft: &Draft) -> Vec<String> {
 /// Numbers with their signs and units, codes, and what stands in quotes.
 fn values_in(text: &str) -> Vec<String> {
     let quoted = crate::retrieval::quotes(text).into_iter().filter_map(|range| text.get(range));
-    let words = text.split_whitespace().map(|word| {
-        word.trim_matches(|letter: char| !letter.is_alphanumeric() && !"$₩€%".contains(letter))
-    });
-    let has_digit = |word: &&str| word.chars().any(|letter| letter.is_ascii_digit());
-    let numbers = words.filter(has_digit).map(without_particle);
+    let has_digit = |word: &&str| word.contains(|letter: char| letter.is_ascii_digit());
+    let numbers = text.split_whitespace().filter(has_digit).map(values::bare);
     quoted.chain(numbers).filter(|value| !value.is_empty()).map(str::to_owned).collect()
-}
-
-/// What may stand after a number and says what it counts.
-const UNITS: [&str; 22] = [
-    "달러",
-    "퍼센트",
-    "시간",
-    "개월",
-    "억",
-    "만",
-    "천",
-    "원",
-    "년",
-    "월",
-    "일",
-    "주",
-    "시",
-    "분",
-    "초",
-    "개",
-    "명",
-    "건",
-    "대",
-    "회",
-    "번",
-    "차",
-];
-
-/// `700만원을` without the particle that the sentence gave it: another sentence gives another.
-fn without_particle(word: &str) -> &str {
-    let Some(last_digit) = word.rfind(|letter: char| letter.is_ascii_digit()) else { return word };
-    let mut end = last_digit + 1;
-    while let Some(rest) = word.get(end..) {
-        let next = rest.chars().next();
-        if next.is_some_and(|letter| !is_hangul(letter)) {
-            end += next.map_or(0, char::len_utf8);
-            continue;
-        }
-        match UNITS.iter().find(|unit| rest.starts_with(**unit)) {
-            Some(unit) => end += unit.len(),
-            None => break,
-        }
-    }
-    word.get(..end).unwrap_or(word)
-}
-
-fn is_hangul(letter: char) -> bool {
-    ('가'..='힣').contains(&letter)
 }

@@ -3,33 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Tokenizer;
-
-/// A token for each word.
-struct Words;
-
-impl Tokenizer for Words {
-    fn count(&self, text: &str) -> usize {
-        text.split_whitespace().count()
-    }
-
-    fn clip<'text>(&self, text: &'text str, _tokens_max: usize) -> &'text str {
-        text
-    }
-}
+use crate::samples::{self, Words};
 
 fn limits() -> MemoryLimits {
     MemoryLimits::default()
 }
 
 fn said(number: u64) -> SaidTurn {
-    SaidTurn {
-        number,
-        at: Timestamp(number),
-        question: format!("question {number}"),
-        answer: format!("answer {number}"),
-        is_complete: true,
-    }
+    samples::said(number, &format!("question {number}"), &format!("answer {number}"))
 }
 
 /// A session in which so many turns were said and nothing was rewritten.

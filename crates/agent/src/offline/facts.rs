@@ -1,6 +1,7 @@
 //! Finds facts in what a person says: amounts, dates, shares, and what they are said of.
 
 use crate::memory::NewEntity;
+use crate::values::{UNITS, bare};
 
 /// Facts taken from one text.
 const FACTS_MAX: usize = 8;
@@ -14,16 +15,16 @@ pub fn facts(text: &str) -> Vec<NewEntity> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut facts: Vec<NewEntity> = Vec::new();
     let mut place = 0;
-    while let Some(word) = words.get(place) {
-        let taken = value_length(words.get(place..).unwrap_or_default());
+    while let Some(rest) = words.get(place..).filter(|rest| !rest.is_empty()) {
+        let taken = value_length(rest);
         if taken == 0 {
             place += 1;
             continue;
         }
         let value = words.get(place..place + taken).unwrap_or_default().join(" ");
-        let value = trimmed(&value);
+        let value = bare(&value).to_owned();
         let name = name_before(&words, place).or_else(|| name_after(&words, place + taken));
-        if let Some(key) = name.filter(|_| facts.len() < FACTS_MAX && !word.is_empty()) {
+        if let Some(key) = name.filter(|_| facts.len() < FACTS_MAX) {
             facts.retain(|fact| fact.key != key);
             facts.push(NewEntity { key, value });
         }
@@ -35,55 +36,24 @@ pub fn facts(text: &str) -> Vec<NewEntity> {
 /// How many words a value at the start takes: `$10,000`, `700만 원`, `12월 3일`, `41%`; 0 if there is none.
 fn value_length(words: &[&str]) -> usize {
     let Some(first) = words.first().filter(|word| is_number(word)) else { return 0 };
-    let is_bare = trimmed(first)
-        .chars()
-        .all(|letter| letter.is_ascii_digit() || letter == ',' || letter == '.');
-    let second = words.get(1).map(|word| trimmed(word)).unwrap_or_default();
-    let second_is_unit = UNITS.iter().any(|unit| second.starts_with(unit));
+    let is_bare =
+        bare(first).chars().all(|letter| letter.is_ascii_digit() || letter == ',' || letter == '.');
+    let second = words.get(1).map(|word| bare(word)).unwrap_or_default();
+    let mut units = UNITS.iter().chain(&ENGLISH_UNITS);
+    let second_is_unit = units.any(|unit| second.starts_with(unit));
     let goes_on =
         first.ends_with('만') || first.ends_with('억') || first.ends_with('월') || is_bare;
-    let second_is_value = second_is_unit || (first.ends_with('월') && is_number(&second));
+    let second_is_value = second_is_unit || (first.ends_with('월') && is_number(second));
     if goes_on && second_is_value { 2 } else { usize::from(!is_bare || first.len() > 2) }
 }
 
-const UNITS: [&str; 16] = [
-    "원", "만", "억", "달러", "개", "명", "건", "대", "dollars", "euros", "percent", "people",
-    "days", "hours", "gb", "tb",
-];
+/// The units of English, which stand apart from their number.
+const ENGLISH_UNITS: [&str; 8] =
+    ["dollars", "euros", "percent", "people", "days", "hours", "gb", "tb"];
 
 fn is_number(word: &str) -> bool {
     let word = word.trim_start_matches(['$', '₩', '€', '(', '"', '\'', '~', '약']);
     word.starts_with(|letter: char| letter.is_ascii_digit())
-}
-
-/// Without what the sentence put around it.
-fn trimmed(value: &str) -> String {
-    let value =
-        value.trim_matches(|letter: char| !letter.is_alphanumeric() && !"$₩€%".contains(letter));
-    let endings = [
-        "이에요",
-        "예요",
-        "입니다",
-        "이고",
-        "이며",
-        "이라",
-        "이었",
-        "으로",
-        "에서",
-        "까지",
-        "부터",
-        "은",
-        "는",
-        "을",
-        "를",
-        "이",
-        "가",
-        "에",
-        "로",
-        "의",
-    ];
-    let cut = endings.iter().find_map(|ending| value.strip_suffix(ending));
-    cut.filter(|cut| !cut.is_empty()).unwrap_or(value).to_owned()
 }
 
 /// The noun before a value: `예산은 700만 원`, `the budget is $10,000`.

@@ -1,51 +1,16 @@
 //! Checks what is made of questions, passages and conversations without a model.
 
 use super::*;
-use crate::filter::{TagValue, Tags};
+use crate::filter::TagValue;
 use crate::identity::Timestamp;
 use crate::knowledge::{Found, Passage};
-use crate::memory::{MemoryLimits, SaidTurn, Session, gate};
-use crate::model::Tokenizer;
-use crate::names::SectionId;
+use crate::memory::{MemoryLimits, Session, gate};
+use crate::samples::{self, Words, said};
 use crate::turn::NextAction;
 
-struct Words;
-
-impl Tokenizer for Words {
-    fn count(&self, text: &str) -> usize {
-        text.split_whitespace().count()
-    }
-
-    fn clip<'text>(&self, text: &'text str, _tokens_max: usize) -> &'text str {
-        text
-    }
-}
-
 fn passage(kind: &str, heading: &str, text: &str, similarity: f32) -> Passage {
-    let document: crate::names::DocumentId = "0".repeat(32).parse().unwrap();
-    Passage {
-        section: SectionId { document: document.clone(), ordinal: 0 },
-        document,
-        chunk: 0,
-        title: heading.to_owned(),
-        source: "x.md".to_owned(),
-        heading_path: vec![heading.to_owned()],
-        text: text.to_owned(),
-        range: 0..0,
-        tags: Tags::from([("doc_type".to_owned(), vec![TagValue::Text(kind.to_owned())])]),
-        score: 1.0,
-        found: Found { similarity: Some(similarity), ..Found::default() },
-    }
-}
-
-fn said(number: u64, question: &str, answer: &str) -> SaidTurn {
-    SaidTurn {
-        number,
-        at: Timestamp(number),
-        question: question.to_owned(),
-        answer: answer.to_owned(),
-        is_complete: true,
-    }
+    let found = Found { similarity: Some(similarity), ..Found::default() };
+    Passage { found, ..samples::passage(kind, heading, text) }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The words that carry a question, and how much of them a text says.
 
+use crate::language::is_hangul;
 use crate::memory::SaidTurn;
 
 /// A question as words that say something.
@@ -129,7 +130,7 @@ impl Asked {
     pub fn new(question: &str) -> Self {
         let mut words: Vec<String> = Vec::new();
         for word in split(question) {
-            let stem = if is_hangul(&word) { korean_stem(&word) } else { english_stem(&word) };
+            let stem = if is_korean(&word) { korean_stem(&word) } else { english_stem(&word) };
             let says_something = !stem.is_empty()
                 && !FUNCTION_WORDS.contains(&word.as_str())
                 && !is_korean_function(&word, stem);
@@ -166,7 +167,7 @@ impl Asked {
 
 fn weight(word: &str) -> f32 {
     let letters = word.chars().count() as f32;
-    let per_letter = if is_hangul(word) { 1.0 } else { 0.4 };
+    let per_letter = if is_korean(word) { 1.0 } else { 0.4 };
     (letters * per_letter).clamp(0.8, 4.0)
 }
 
@@ -175,7 +176,7 @@ fn share_said(word: &str, text: &str) -> f32 {
     if text.contains(word) {
         return 1.0;
     }
-    if !is_hangul(word) {
+    if !is_korean(word) {
         return 0.0;
     }
     let letters: Vec<char> = word.chars().collect();
@@ -192,7 +193,7 @@ fn split(text: &str) -> Vec<String> {
     let mut word = String::new();
     let mut was_hangul = false;
     for letter in text.chars().flat_map(char::to_lowercase) {
-        let hangul = is_syllable(letter);
+        let hangul = is_hangul(letter);
         let belongs = letter.is_alphanumeric();
         if !word.is_empty() && (!belongs || (hangul != was_hangul && !ends_in_digit(&word))) {
             words.push(std::mem::take(&mut word));
@@ -213,12 +214,8 @@ fn ends_in_digit(word: &str) -> bool {
     word.ends_with(|letter: char| letter.is_ascii_digit())
 }
 
-fn is_syllable(letter: char) -> bool {
-    ('가'..='힣').contains(&letter)
-}
-
-fn is_hangul(word: &str) -> bool {
-    word.chars().any(is_syllable)
+fn is_korean(word: &str) -> bool {
+    word.chars().any(is_hangul)
 }
 
 fn korean_stem(word: &str) -> &str {
@@ -227,7 +224,7 @@ fn korean_stem(word: &str) -> &str {
 }
 
 fn is_korean_function(word: &str, stem: &str) -> bool {
-    is_hangul(word)
+    is_korean(word)
         && !word.starts_with(|letter: char| letter.is_ascii_digit())
         && FUNCTION_STARTS
             .iter()
@@ -282,12 +279,8 @@ pub fn contextual(question: &str, earlier: &[SaidTurn]) -> String {
     let Some(before) = earlier.last() else { return question.to_owned() };
     let asked = Asked::new(question);
     let lower = question.trim().to_lowercase();
-    let leans = LEANS_KOREAN
-        .iter()
-        .any(|sign| lower.starts_with(sign) || lower.contains(&format!(" {sign}")))
-        || LEANS_ENGLISH
-            .iter()
-            .any(|sign| lower.starts_with(sign) || lower.contains(&format!(" {sign}")));
+    let mut signs = LEANS_KOREAN.iter().chain(LEANS_ENGLISH);
+    let leans = signs.any(|sign| lower.starts_with(sign) || lower.contains(&format!(" {sign}")));
     if !leans && asked.words.len() >= ALONE_WORDS_MIN {
         return question.to_owned();
     }

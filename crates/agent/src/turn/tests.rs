@@ -4,28 +4,13 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::filter::Tags;
-use crate::knowledge::Found;
-use crate::names::DocumentId;
-
-fn document(digit: char) -> DocumentId {
-    digit.to_string().repeat(32).parse().unwrap()
-}
+use crate::samples::{self, document};
 
 fn passage(digit: char, chunk: u32) -> Passage {
-    Passage {
-        document: document(digit),
-        chunk,
-        section: SectionId { document: document(digit), ordinal: chunk },
-        title: "Budgets".to_owned(),
-        source: "budgets.md".to_owned(),
-        heading_path: vec!["Budgets".to_owned()],
-        text: format!("text {digit} {chunk}"),
-        range: 0..0,
-        tags: Tags::new(),
-        score: 1.0,
-        found: Found::default(),
-    }
+    let document = document(digit);
+    let section = SectionId { document: document.clone(), ordinal: chunk };
+    let text = format!("text {digit} {chunk}");
+    Passage { document, chunk, section, ..samples::passage("guide", "Budgets", &text) }
 }
 
 fn section(digit: char, ordinal: u32, text: &str) -> Section {
