@@ -62,6 +62,10 @@ const COVERAGE_POOR: f32 = 0.1;
 /// the same thing, while most of a question's words have none to meet there.
 const OTHER_LANGUAGE: f32 = 0.8;
 
+/// Steps of a score: what differs by less is equal. Sums of floating-point numbers depend on the order in which an
+/// index adds them up, and two indexes of the same documents should give the same scores.
+const SCORE_STEPS: f32 = 10_000.0;
+
 /// How many passages to ask the vector side for. The last of them marks nearness 0: cosines there
 /// are the noise of the corpus, and say how much above it the first ones stand.
 pub const VECTOR_HITS: usize = 100;
@@ -102,6 +106,12 @@ pub fn fuse<Id: Ord + Clone>(
     fused
 }
 
+/// A score as it is given out.
+#[must_use]
+pub fn in_steps(score: f32) -> f32 {
+    (score * SCORE_STEPS).round() / SCORE_STEPS
+}
+
 /// What both sides say of a passage; 0 where a side did not find it.
 #[derive(Default)]
 struct Evidence {
@@ -116,6 +126,7 @@ struct Evidence {
 impl Evidence {
     fn fused<Id>(self, id: Id, vector_share: f32) -> Fused<Id> {
         let score = (1.0 - vector_share) * self.words + vector_share * self.nearness;
+        let score = in_steps(score);
         Fused { id, score, keyword_rank: self.keyword_rank, vector_rank: self.vector_rank }
     }
 }

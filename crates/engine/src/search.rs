@@ -354,7 +354,7 @@ fn merged(finding: &dyn Finding, question: Language, count: usize) -> Vec<(Chunk
         .map(|hit| VectorHit { id: hit.key, cosine: hit.score, language: language(hit.language) })
         .collect();
     let score_of = |hits: &[Hit], rank: Option<usize>| {
-        rank.and_then(|rank| hits.get(rank.checked_sub(1)?)).map(|hit| hit.score)
+        rank.and_then(|rank| hits.get(rank.checked_sub(1)?)).map(|hit| fusion::in_steps(hit.score))
     };
     let short = |rank: Option<usize>| rank.and_then(|rank| u32::try_from(rank).ok());
     let fused = fusion::fuse(&keyword, &vector).into_iter().take(count);

@@ -129,3 +129,11 @@ fn a_single_neighbour_is_near() {
     let fused = fuse(&keyword(0.0, &[]), &vector(&[(1, 0.4)]));
     assert_eq!(fused.first().map(|passage| passage.score), Some(1.0));
 }
+
+#[test]
+fn what_the_order_of_adding_changes_is_no_difference() {
+    let score = |second: f32| fuse(&keyword(0.6, &[(1, 20.0), (2, second)]), &[])[1].score;
+    let next = f32::from_bits(12.345_679_f32.to_bits() + 1);
+    assert_eq!(score(12.345_679), score(next));
+    assert_ne!(score(12.345_679), score(12.35));
+}
