@@ -7,6 +7,7 @@ mod entities;
 mod gate;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,12 +15,17 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::identity::Timestamp;
+use crate::text::clip;
 
 pub use self::entities::{Entities, Entity, NewEntity};
 pub use self::gate::{Draft, Rejected, Rewritten, gate};
+pub use self::versions::{EditError, MemoryEdit, Version};
 
 /// Longest name of a session, in bytes.
 const SESSION_BYTES_MAX: usize = 128;
+
+/// Longest title of a session, in bytes: a line of a list.
+const TITLE_BYTES_MAX: usize = 200;
 
 /// Names a conversation within its tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -130,10 +136,17 @@ pub struct Memory {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     pub id: SessionId,
+    /// What it is called in a list: its first question, unless somebody gave it a name.
+    pub title: String,
     pub created_at: Timestamp,
     pub used_at: Timestamp,
+    /// How many turns were said in it.
+    pub turns_said: u64,
     pub memory: Memory,
     pub entities: Entities,
+    /// What the memory was before, oldest first; for going back.
+    #[serde(default)]
+    pub earlier: Vec<Version>,
     /// The last turns and all that are not in the memory yet, oldest first.
     pub turns: Vec<SaidTurn>,
 }
@@ -154,10 +167,13 @@ impl Session {
     pub fn new(id: SessionId, at: Timestamp) -> Self {
         Self {
             id,
+            title: String::new(),
             created_at: at,
             used_at: at,
+            turns_said: 0,
             memory: Memory::default(),
             entities: Entities::default(),
+            earlier: Vec::new(),
             turns: Vec::new(),
         }
     }
@@ -165,7 +181,7 @@ impl Session {
     /// The number of the next turn.
     #[must_use]
     pub fn next_number(&self) -> u64 {
-        self.turns.last().map_or(self.memory.folded_to, |last| last.number) + 1
+        self.turns_said + 1
     }
 
     /// The last turns, word for word.
@@ -206,9 +222,14 @@ impl Session {
         })
     }
 
-    /// Adds a turn and lets go of those that are remembered otherwise.
-    pub fn add(&mut self, turn: SaidTurn, limits: &MemoryLimits) {
+    /// Adds a turn, which gets the next number, and lets go of those that are remembered otherwise.
+    pub fn add(&mut self, mut turn: SaidTurn, limits: &MemoryLimits) {
+        turn.number = self.next_number();
+        self.turns_said = turn.number;
         self.used_at = self.used_at.max(turn.at);
+        if self.title.is_empty() {
+            self.rename(&turn.question);
+        }
         self.turns.push(turn);
         self.let_go(limits);
     }
@@ -219,18 +240,26 @@ impl Session {
             return false;
         }
         let folded_to = fold.turns.last().map_or(self.memory.folded_to, |last| last.number);
-        let Rewritten { text, entities, written_by, written_at } = rewritten;
-        self.memory = Memory {
-            version: self.memory.version + 1,
-            text,
-            folded_to,
-            written_by,
-            written_at,
-            refused: None,
-        };
-        self.entities = entities;
+        self.replace(rewritten, folded_to, limits);
         self.let_go(limits);
         true
+    }
+
+    /// Notes why a rewrite was refused. False if the memory has changed since.
+    pub fn refuse(&mut self, fold: &Fold, why: &Rejected) -> bool {
+        let is_same = fold.memory.version == self.memory.version;
+        if is_same {
+            self.memory.refused = Some(why.to_string());
+        }
+        is_same
+    }
+
+    /// Gives the session another name; nothing but blanks leaves it as it is.
+    pub fn rename(&mut self, title: &str) {
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !title.is_empty() {
+            title_of(&title).clone_into(&mut self.title);
+        }
     }
 
     fn let_go(&mut self, limits: &MemoryLimits) {
@@ -242,4 +271,8 @@ impl Session {
             place > shown_from || turn.number > folded_to
         });
     }
+}
+
+fn title_of(text: &str) -> &str {
+    clip(text, TITLE_BYTES_MAX).trim_end()
 }

@@ -1,5 +1,7 @@
 //! What Saem needs of the world, each need a small trait; adapters implement them, `engine` calls them.
 
+mod sessions;
+
 use std::collections::BTreeSet;
 
 use futures_util::future::BoxFuture;
@@ -10,6 +12,10 @@ use crate::identity::{ApiKey, AuditEntry, Timestamp};
 use crate::knowledge::{Collection, Document, DocumentChunks, Passage};
 use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
+
+pub use self::sessions::{
+    KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
+};
 
 /// Why a port did not do what it was asked; variants by who can do something about it.
 #[derive(Debug, thiserror::Error)]
@@ -222,8 +228,10 @@ pub trait Keys: Send + Sync {
 
 /// Who changed what: append-only, each entry chained to the one before by its hash.
 ///
-/// Entries are written together with the change they tell of, by the ports that change something.
+/// Entries are written together with the change they tell of, by the ports that change something durable here.
 pub trait Audit: Send + Sync {
+    /// Notes a change of what is kept elsewhere.
+    fn note<'a>(&'a self, tenant: &'a TenantId, entry: AuditEntry) -> Later<'a, ()>;
     /// Newest first.
     fn entries<'a>(&'a self, tenant: &'a TenantId, limit: usize) -> Later<'a, Vec<AuditEntry>>;
     /// The position of the first entry whose chain is broken, if any.

@@ -5,6 +5,8 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::Usage;
 
 /// Picodollars in a dollar: a token of the cheapest models costs some thousand of them, so nothing is rounded.
@@ -14,12 +16,19 @@ const PICO: u64 = 1_000_000_000_000;
 const DOLLARS_PER_MILLION_MAX: f64 = 1_000_000.0;
 
 /// An amount of money in whole picodollars. Sums are exact; 18 million dollars is the most it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Cost {
     pub picodollars: u64,
 }
 
 impl Cost {
+    /// For reckoning with averages.
+    #[must_use]
+    pub fn dollars(self) -> f64 {
+        self.picodollars as f64 / PICO as f64
+    }
+
     /// For tables that keep micro-dollars; rounded to the nearest.
     #[must_use]
     pub fn microdollars(self) -> u64 {

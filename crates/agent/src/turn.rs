@@ -3,6 +3,7 @@
 //! Search everything, have the passages judged, then answer, look again, or read a section; three calls of tools at
 //! most, and in the end an answer or one of three fallbacks. Whatever a judge may say has an outcome here.
 
+mod record;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -15,6 +16,7 @@ use crate::filter::{Condition, Filter, TagValue, Test};
 use crate::knowledge::{Passage, Section};
 use crate::names::SectionId;
 
+pub use self::record::{Citation, Considered, ModelCall, Outcome, TurnId, TurnRecord};
 pub use self::verdict::{NextAction, Verdict};
 
 /// The numbers of a turn; the defaults are the product's.

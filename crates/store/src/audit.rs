@@ -46,6 +46,11 @@ fn chained(before: &str, entry: &AuditEntry) -> Result<String, redb::Error> {
 }
 
 impl Audit for Store {
+    fn note<'a>(&'a self, tenant: &'a TenantId, entry: AuditEntry) -> Later<'a, ()> {
+        let tenant = tenant.clone();
+        Box::pin(self.writer.write(move |transaction| append(transaction, &tenant, &entry)))
+    }
+
     fn entries<'a>(&'a self, tenant: &'a TenantId, limit: usize) -> Later<'a, Vec<AuditEntry>> {
         let tenant = tenant.clone();
         Box::pin(self.read(move |transaction| {

@@ -1,11 +1,13 @@
-//! What Saem keeps: documents, jobs, keys and the audit log, in one durable place.
+//! What Saem keeps: documents, jobs, keys, conversations, what they cost and the audit log, in one durable place.
 
 mod audit;
 mod documents;
 mod jobs;
 mod keys;
+mod ledger;
 mod migrations;
 mod redb_file;
+mod sessions;
 mod tables;
 mod writer;
 

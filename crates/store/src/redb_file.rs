@@ -202,6 +202,13 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         transaction.open_table(tables::IDEMPOTENCY)?;
         transaction.open_table(tables::KEYS)?;
         transaction.open_table(tables::AUDIT)?;
+        transaction.open_table(tables::SESSIONS)?;
+        transaction.open_table(tables::SESSIONS_USED)?;
+        transaction.open_table(tables::SESSIONS_EXPIRY)?;
+        transaction.open_table(tables::SESSIONS_DUE)?;
+        transaction.open_table(tables::SAID)?;
+        transaction.open_table(tables::RECORDS)?;
+        transaction.open_table(tables::LEDGER)?;
         let mut meta = transaction.open_table(tables::META)?;
         let before = meta.get("schema")?.map(|version| version.value());
         if before == Some(1) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 2;
+pub(crate) const SCHEMA_VERSION: u64 = 3;
 
 /// Name → number: the schema's version.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
@@ -43,6 +43,26 @@ pub(crate) const IDEMPOTENCY: TableDefinition<(&str, &str), &str> =
 pub(crate) const KEYS: TableDefinition<&str, &[u8]> = TableDefinition::new("keys");
 /// (tenant, position) → entry with its chain.
 pub(crate) const AUDIT: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("audit");
+
+/// (tenant, session) → session with its revision and expiry.
+pub(crate) const SESSIONS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("sessions");
+/// (tenant, last use, session) → title.
+pub(crate) const SESSIONS_USED: TableDefinition<(&str, u64, &str), &str> =
+    TableDefinition::new("sessions_used");
+/// (expiry, tenant, session).
+pub(crate) const SESSIONS_EXPIRY: TableDefinition<(u64, &str, &str), ()> =
+    TableDefinition::new("sessions_expiry");
+/// (tenant, session) whose memory is to be rewritten.
+pub(crate) const SESSIONS_DUE: TableDefinition<(&str, &str), ()> =
+    TableDefinition::new("sessions_due");
+/// (tenant, session, number) → the turn word for word.
+pub(crate) const SAID: TableDefinition<(&str, &str, u64), &[u8]> = TableDefinition::new("said");
+/// (tenant, session, token of the turn) → how it came about.
+pub(crate) const RECORDS: TableDefinition<(&str, &str, &str), &[u8]> =
+    TableDefinition::new("records");
+/// (tenant, day, session, component, model) → what was spent.
+pub(crate) const LEDGER: TableDefinition<(&str, u32, &str, &str, &str), &[u8]> =
+    TableDefinition::new("ledger");
 
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {

@@ -6,3 +6,5 @@ pub mod index;
 pub mod jobs;
 pub mod keys;
 pub mod language_model;
+pub mod ledger;
+pub mod sessions;

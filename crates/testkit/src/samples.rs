@@ -5,6 +5,7 @@ use agent::identity::{AuditEntry, Timestamp};
 use agent::knowledge::{Document, DocumentChunks, NewChunk, Status};
 use agent::names::{DocumentId, TenantId};
 use agent::ports::Kept;
+use agent::turn::{Outcome, TurnId, TurnRecord};
 
 #[must_use]
 pub fn tenant(name: &str) -> TenantId {
@@ -84,5 +85,28 @@ pub fn chunks(id: &DocumentId, doc_type: &str, texts: &[(&str, Vec<f32>)]) -> Do
         source: "title.md".to_owned(),
         tags: Tags::from([("doc_type".to_owned(), tag(doc_type))]),
         chunks: (0..).zip(texts).map(chunk).collect(),
+    }
+}
+
+/// A turn of this session in which somebody asked and was answered.
+#[must_use]
+pub fn turn(session: &str, number: u64, question: &str, answer: &str) -> TurnRecord {
+    TurnRecord {
+        id: TurnId::new(session.parse().unwrap(), Timestamp(number), number),
+        number,
+        at: Timestamp(number),
+        question: question.to_owned(),
+        answer: answer.to_owned(),
+        outcome: Outcome::Answered,
+        query: question.to_owned(),
+        citations: vec![],
+        menu: vec![],
+        done: vec![],
+        passages: vec![],
+        context: vec![],
+        calls: vec![],
+        took_milliseconds: 3,
+        notes: vec![],
+        persisted: true,
     }
 }

@@ -25,6 +25,8 @@ async fn the_redb_store_keeps_every_contract() {
     contracts::jobs::keeps_its_promise(&store).await;
     contracts::keys::keeps_its_promise(&store).await;
     contracts::audit::keeps_its_promise(&store, &store).await;
+    contracts::sessions::keeps_its_promise(&store).await;
+    contracts::ledger::keeps_its_promise(&store).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,315 @@
+//! Conversations: each a row, with indexes by last use and by expiry that change in the same commit.
+
+use agent::identity::Timestamp;
+use agent::memory::{SaidTurn, Session, SessionId};
+use agent::names::TenantId;
+use agent::ports::{
+    KeepSession, KeptSession, Later, Page, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
+};
+use agent::turn::{TurnId, TurnRecord};
+use redb::{ReadTransaction, ReadableTable, WriteTransaction};
+use serde::{Deserialize, Serialize};
+
+use crate::redb_file::Store;
+use crate::tables::{self, LAST, from_row, to_row};
+
+/// How many more turns than are kept may gather before the oldest are let go: looking each time would cost each turn.
+const SURPLUS_MAX: u64 = 50;
+
+/// A session's row.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    session: Session,
+    revision: u64,
+    expires_at: Timestamp,
+}
+
+impl Sessions for Store {
+    fn session<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a SessionId,
+        now: Timestamp,
+    ) -> Later<'a, Option<KeptSession>> {
+        Box::pin(self.look_up(move |transaction| {
+            let row = live(transaction, tenant, id, now)?;
+            Ok(row.map(|Row { session, revision, .. }| KeptSession { session, revision }))
+        }))
+    }
+
+    fn keep<'a>(&'a self, tenant: &'a TenantId, keep: KeepSession) -> Later<'a, bool> {
+        let tenant = tenant.clone();
+        Box::pin(self.writer.write(move |transaction| write(transaction, &tenant, keep)))
+    }
+
+    fn said<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a SessionId,
+        limit: usize,
+        now: Timestamp,
+    ) -> Later<'a, Vec<SaidTurn>> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        Box::pin(self.read(move |transaction| {
+            if live(transaction, &tenant, &id, now)?.is_none() {
+                return Ok(Vec::new());
+            }
+            let said = transaction.open_table(tables::SAID)?;
+            let key = |number| (tenant.as_str(), id.as_str(), number);
+            let rows = said.range(key(0)..=key(u64::MAX))?.rev().take(limit.min(SAID_MAX));
+            let newest: Result<Vec<SaidTurn>, redb::Error> =
+                rows.map(|row| from_row(row?.1.value())).collect();
+            newest.map(oldest_first)
+        }))
+    }
+
+    fn records<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a SessionId,
+        limit: usize,
+        now: Timestamp,
+    ) -> Later<'a, Vec<TurnRecord>> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        Box::pin(self.read(move |transaction| {
+            if live(transaction, &tenant, &id, now)?.is_none() {
+                return Ok(Vec::new());
+            }
+            let records = transaction.open_table(tables::RECORDS)?;
+            let key = |token| (tenant.as_str(), id.as_str(), token);
+            let rows = records.range(key("")..key(LAST))?.rev().take(limit.min(RECORDS_MAX));
+            let newest: Result<Vec<TurnRecord>, redb::Error> =
+                rows.map(|row| from_row(row?.1.value())).collect();
+            newest.map(oldest_first)
+        }))
+    }
+
+    fn record<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a TurnId,
+        now: Timestamp,
+    ) -> Later<'a, Option<TurnRecord>> {
+        Box::pin(self.look_up(move |transaction| {
+            if live(transaction, tenant, &id.session, now)?.is_none() {
+                return Ok(None);
+            }
+            let records = transaction.open_table(tables::RECORDS)?;
+            let key = (tenant.as_str(), id.session.as_str(), id.token.as_str());
+            records.get(key)?.map(|row| from_row(row.value())).transpose()
+        }))
+    }
+
+    fn forget<'a>(&'a self, tenant: &'a TenantId, id: &'a SessionId) -> Later<'a, bool> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        Box::pin(self.writer.write(move |transaction| {
+            let row = row_of(transaction, &tenant, &id)?;
+            remove(transaction, &tenant, &id, row.as_ref())?;
+            Ok(row.is_some())
+        }))
+    }
+
+    fn sessions<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        after: Option<String>,
+        limit: usize,
+        now: Timestamp,
+    ) -> Later<'a, Page<SessionLine>> {
+        let tenant = tenant.clone();
+        Box::pin(
+            self.read(move |transaction| page(transaction, &tenant, after.as_deref(), limit, now)),
+        )
+    }
+
+    fn due(&self) -> Later<'_, Vec<(TenantId, SessionId)>> {
+        Box::pin(self.read(|transaction| {
+            let due = transaction.open_table(tables::SESSIONS_DUE)?;
+            due.iter()?.map(|row| names(row?.0.value())).collect()
+        }))
+    }
+
+    fn forget_expired(&self, now: Timestamp, limit: usize) -> Later<'_, u64> {
+        Box::pin(self.writer.write(move |transaction| {
+            let expired: Vec<(TenantId, SessionId)> = {
+                let expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
+                // Up to this moment: a session is gone when its time has come.
+                let rows = expiry.range((0, "", "")..=(now.0, LAST, LAST))?.take(limit);
+                rows.map(|row| {
+                    let row = row?;
+                    let (_, tenant, id) = row.0.value();
+                    names((tenant, id))
+                })
+                .collect::<Result<_, redb::Error>>()?
+            };
+            for (tenant, id) in &expired {
+                let row = row_of(transaction, tenant, id)?;
+                remove(transaction, tenant, id, row.as_ref())?;
+            }
+            Ok(expired.len() as u64)
+        }))
+    }
+}
+
+fn oldest_first<T>(mut newest: Vec<T>) -> Vec<T> {
+    newest.reverse();
+    newest
+}
+
+fn names((tenant, id): (&str, &str)) -> Result<(TenantId, SessionId), redb::Error> {
+    let corrupted = || redb::Error::Corrupted("the name of a session".to_owned());
+    Ok((tenant.parse().map_err(|_| corrupted())?, id.parse().map_err(|_| corrupted())?))
+}
+
+/// The row of a session that has not expired.
+fn live(
+    transaction: &ReadTransaction,
+    tenant: &TenantId,
+    id: &SessionId,
+    now: Timestamp,
+) -> Result<Option<Row>, redb::Error> {
+    let sessions = transaction.open_table(tables::SESSIONS)?;
+    let row = sessions.get((tenant.as_str(), id.as_str()))?;
+    let row: Option<Row> = row.map(|row| from_row(row.value())).transpose()?;
+    Ok(row.filter(|row| now < row.expires_at))
+}
+
+/// The row of a session, expired or not.
+fn row_of(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+    id: &SessionId,
+) -> Result<Option<Row>, redb::Error> {
+    let sessions = transaction.open_table(tables::SESSIONS)?;
+    let row = sessions.get((tenant.as_str(), id.as_str()))?;
+    row.map(|row| from_row(row.value())).transpose()
+}
+
+fn write(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+    keep: KeepSession,
+) -> Result<bool, redb::Error> {
+    let KeepSession { session, revision, turn, is_due, now, expires_at } = keep;
+    let before = row_of(transaction, tenant, &session.id)?;
+    let live = before.as_ref().filter(|row| now < row.expires_at);
+    if live.map_or(0, |row| row.revision) != revision {
+        return Ok(false);
+    }
+    if live.is_none() {
+        // What is left of an expired session of this name is not the new one's.
+        remove(transaction, tenant, &session.id, before.as_ref())?;
+    }
+    if let Some(turn) = turn {
+        add_turn(transaction, tenant, &turn)?;
+    }
+    index(transaction, tenant, live, &session, expires_at)?;
+    let key = (tenant.as_str(), session.id.as_str());
+    let mut due = transaction.open_table(tables::SESSIONS_DUE)?;
+    if is_due {
+        due.insert(key, ())?;
+    } else {
+        due.remove(key)?;
+    }
+    let row = to_row(&Row { revision: revision + 1, expires_at, session: session.clone() })?;
+    transaction.open_table(tables::SESSIONS)?.insert(key, row.as_slice())?;
+    Ok(true)
+}
+
+/// Moves a session to its new place in both indexes.
+fn index(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+    before: Option<&Row>,
+    session: &Session,
+    expires_at: Timestamp,
+) -> Result<(), redb::Error> {
+    let (tenant, id) = (tenant.as_str(), session.id.as_str());
+    let mut used = transaction.open_table(tables::SESSIONS_USED)?;
+    let mut expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
+    if let Some(before) = before {
+        used.remove((tenant, before.session.used_at.0, id))?;
+        expiry.remove((before.expires_at.0, tenant, id))?;
+    }
+    used.insert((tenant, session.used_at.0, id), session.title.as_str())?;
+    expiry.insert((expires_at.0, tenant, id), ())?;
+    Ok(())
+}
+
+fn add_turn(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+    turn: &TurnRecord,
+) -> Result<(), redb::Error> {
+    let (tenant, session) = (tenant.as_str(), turn.id.session.as_str());
+    let mut said = transaction.open_table(tables::SAID)?;
+    said.insert((tenant, session, turn.number), to_row(&turn.said())?.as_slice())?;
+    let mut records = transaction.open_table(tables::RECORDS)?;
+    records.insert((tenant, session, turn.id.token.as_str()), to_row(turn)?.as_slice())?;
+    if turn.number % SURPLUS_MAX == 0 {
+        let first_kept = (turn.number + 1).saturating_sub(SAID_MAX as u64);
+        said.retain_in((tenant, session, 0)..(tenant, session, first_kept), |_, _| false)?;
+        let own = (tenant, session, "")..(tenant, session, LAST);
+        let count = records.range(own.clone())?.count();
+        let surplus = count.saturating_sub(RECORDS_MAX);
+        let mut place = 0;
+        records.retain_in(own, |_, _| {
+            place += 1;
+            place > surplus
+        })?;
+    }
+    Ok(())
+}
+
+/// Removes all that a session has anywhere.
+fn remove(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+    id: &SessionId,
+    row: Option<&Row>,
+) -> Result<(), redb::Error> {
+    let Some(row) = row else { return Ok(()) };
+    let key = (tenant.as_str(), id.as_str());
+    transaction.open_table(tables::SESSIONS)?.remove(key)?;
+    transaction.open_table(tables::SESSIONS_DUE)?.remove(key)?;
+    let used = (key.0, row.session.used_at.0, key.1);
+    transaction.open_table(tables::SESSIONS_USED)?.remove(used)?;
+    let expiry = (row.expires_at.0, key.0, key.1);
+    transaction.open_table(tables::SESSIONS_EXPIRY)?.remove(expiry)?;
+    let said = (key.0, key.1, 0)..=(key.0, key.1, u64::MAX);
+    transaction.open_table(tables::SAID)?.retain_in(said, |_, _| false)?;
+    let records = (key.0, key.1, "")..(key.0, key.1, LAST);
+    transaction.open_table(tables::RECORDS)?.retain_in(records, |_, _| false)?;
+    Ok(())
+}
+
+/// A page starts behind `after`, which is the last use of the last session of the page before, and its name.
+fn page(
+    transaction: &ReadTransaction,
+    tenant: &TenantId,
+    after: Option<&str>,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Page<SessionLine>, redb::Error> {
+    let (time, name) = after.and_then(|after| after.split_once('.')).unwrap_or(("", LAST));
+    let time = time.parse().unwrap_or(u64::MAX);
+    let used = transaction.open_table(tables::SESSIONS_USED)?;
+    let tenant_name = tenant.as_str();
+    let mut items = Vec::new();
+    for row in used.range((tenant_name, 0, "")..(tenant_name, time, name))?.rev() {
+        let (key, title) = row?;
+        let (_, used_at, id) = key.value();
+        let (_, id) = names((tenant_name, id))?;
+        if live(transaction, tenant, &id, now)?.is_none() {
+            continue;
+        }
+        if items.len() == limit {
+            let last: Option<&SessionLine> = items.last();
+            let next = last.map(|line| format!("{}.{}", line.used_at.0, line.id));
+            return Ok(Page { items, next });
+        }
+        let title = title.value().to_owned();
+        items.push(SessionLine { id, title, used_at: Timestamp(used_at) });
+    }
+    Ok(Page { items, next: None })
+}
