@@ -4,6 +4,7 @@
 //! which are always there; the memory; the facts, of which the oldest give way first; the last turns, the oldest first;
 //! the passages, the lowest ranked first. Nothing is ever more than all budgets together.
 
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,8 @@ use crate::knowledge::Passage;
 use crate::language::Language;
 use crate::memory::{Entities, SaidTurn};
 use crate::model::{Message, Tokenizer};
+
+pub use self::tasks::{Conversation, fold, judge};
 
 const ANSWER: &str = include_str!("../prompts/answer.md");
 const PARTIAL: &str = include_str!("../prompts/answer_partial.md");

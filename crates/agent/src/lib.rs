@@ -1,5 +1,6 @@
 //! What Saem decides, apart from doing it: retrieval, limits, the words of the product and the ports it speaks through.
 
+pub mod citation;
 pub mod context;
 pub mod filter;
 pub mod fusion;
@@ -15,6 +16,7 @@ pub mod offline;
 pub mod path_rule;
 pub mod ports;
 pub mod price;
+pub mod reply;
 pub mod retrieval;
 #[cfg(test)]
 mod samples;

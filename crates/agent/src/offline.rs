@@ -6,6 +6,7 @@
 mod answer;
 mod facts;
 mod judge;
+mod recollect;
 mod remember;
 #[cfg(test)]
 mod tests;
@@ -14,5 +15,6 @@ mod words;
 pub use self::answer::{Extracted, answer};
 pub use self::facts::facts;
 pub use self::judge::judge;
+pub use self::recollect::{Recollection, recollect};
 pub use self::remember::remember;
 pub use self::words::{Asked, contextual};

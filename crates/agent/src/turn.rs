@@ -42,7 +42,7 @@ pub enum Step {
     Call(Call),
     /// Have the passages judged.
     Judge,
-    /// Answer from these passages, best first.
+    /// Answer from these passages, best first; without any, from what was said.
     Answer {
         ranked: Vec<usize>,
         is_partial: bool,
@@ -108,6 +108,8 @@ pub enum Done {
 pub struct Turn {
     limits: TurnLimits,
     query: String,
+    /// Something was said before, so that the question may be about that.
+    has_conversation: bool,
     passages: Vec<Passage>,
     queries_asked: BTreeSet<String>,
     calls: usize,
@@ -119,10 +121,11 @@ pub struct Turn {
 impl Turn {
     /// Begins with what to search for: the question, put so that it makes sense without the conversation.
     #[must_use]
-    pub fn new(query: String, limits: TurnLimits) -> Self {
+    pub fn new(query: String, has_conversation: bool, limits: TurnLimits) -> Self {
         let next = Step::Call(Call::SearchAll { query: query.clone() });
         Self {
             limits,
+            has_conversation,
             queries_asked: BTreeSet::new(),
             query,
             passages: Vec::new(),
@@ -219,7 +222,8 @@ impl Turn {
         }
         let is_first = self.calls == 1;
         self.done.push(Done::Called { call, found, failed });
-        self.next = if self.passages.is_empty() {
+        let is_hopeless = self.passages.is_empty() && !self.has_conversation;
+        self.next = if is_hopeless {
             Step::FallBack(Fallback::InPreparation)
         } else if is_first || found > 0 {
             Step::Judge
@@ -237,9 +241,13 @@ impl Turn {
     }
 
     fn end(&self, verdict: &Verdict) -> Step {
-        if verdict.ranked_indices.is_empty() {
+        let is_sure = verdict.confidence >= self.limits.confidence_min;
+        let needs_no_passage = self.has_conversation && verdict.is_sufficient && is_sure;
+        if verdict.ranked_indices.is_empty() && needs_no_passage {
+            Step::Answer { ranked: Vec::new(), is_partial: false }
+        } else if verdict.ranked_indices.is_empty() {
             Step::FallBack(Fallback::InPreparation)
-        } else if verdict.confidence < self.limits.confidence_min {
+        } else if !is_sure {
             Step::FallBack(Fallback::NotFound)
         } else {
             let ranked = verdict.ranked_indices.clone();

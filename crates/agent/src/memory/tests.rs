@@ -77,6 +77,60 @@ fn a_rewrite_of_another_version_is_not_taken() {
 }
 
 #[test]
+fn an_earlier_version_comes_back_and_its_turns_are_due_again() {
+    let mut session = session(6);
+    let all: Vec<SaidTurn> = (1..=11).map(said).collect();
+    let fold = session.fold(&limits()).unwrap();
+    assert!(session.remember(&fold, rewritten("good."), &limits()));
+    (7..=11).for_each(|number| session.add(said(number), &limits()));
+    let fold = session.fold(&limits()).unwrap();
+    assert!(session.remember(&fold, rewritten("bad."), &limits()));
+    assert_eq!((session.memory.version, numbers(&session.turns)), (2, vec![7, 8, 9, 10, 11]));
+    session.roll_back(1, all.clone(), Timestamp(20), &limits()).unwrap();
+    assert_eq!((session.memory.text.as_str(), session.memory.version), ("good.", 3));
+    assert_eq!(numbers(&session.fold(&limits()).unwrap().turns), [6, 7, 8, 9, 10]);
+    assert!(!session.remember(&fold, rewritten("late."), &limits()));
+    let missing = session.roll_back(9, all, Timestamp(21), &limits()).unwrap_err();
+    assert_eq!(missing.to_string(), "there is no version 9; there are: 0, 1, 2");
+}
+
+#[test]
+fn a_person_corrects_a_memory_within_its_bounds() {
+    let mut session = session(3);
+    let facts = vec![entity("budget", "$5,000")];
+    let edit = MemoryEdit { text: Some("  As it is. ".to_owned()), entities: Some(facts) };
+    session.edit(edit, Timestamp(9), &limits(), &Words).unwrap();
+    assert_eq!((session.memory.text.as_str(), session.memory.version), ("As it is.", 1));
+    assert_eq!(session.memory.written_by, "person");
+    assert_eq!(session.entities.get("budget").map(|fact| fact.turn), Some(3));
+    let long = MemoryEdit { text: Some("word ".repeat(501)), entities: None };
+    let refused = session.edit(long, Timestamp(9), &limits(), &Words);
+    assert_eq!(refused, Err(EditError::TooLong { found: 501, most: 500 }));
+    let many = (0..26).map(|n| entity(&n.to_string(), "x")).collect();
+    let many = MemoryEdit { text: None, entities: Some(many) };
+    let refused = session.edit(many, Timestamp(9), &limits(), &Words);
+    assert_eq!(refused, Err(EditError::TooMany { found: 26, most: 25 }));
+    assert_eq!(session.memory.version, 1);
+    for version in 2..=9 {
+        session.edit(MemoryEdit::default(), Timestamp(9), &limits(), &Words).unwrap();
+        assert_eq!(session.memory.version, version);
+    }
+    let versions: Vec<u64> = session.earlier.iter().map(|earlier| earlier.memory.version).collect();
+    assert_eq!(versions, [5, 6, 7, 8], "five are kept, the present one included");
+}
+
+#[test]
+fn a_session_is_called_by_its_first_question_until_it_is_named() {
+    let mut session = session(2);
+    assert_eq!(session.title, "question 1");
+    session.rename("  our\n budget ");
+    session.add(said(3), &limits());
+    assert_eq!(session.title, "our budget");
+    session.rename(" ");
+    assert_eq!(session.title, "our budget");
+}
+
+#[test]
 fn a_session_has_a_name_that_fits_a_key() {
     for name in ["s1", "kim@example.com", "a.b-c_d", &"x".repeat(128)] {
         assert!(name.parse::<SessionId>().is_ok(), "{name}");

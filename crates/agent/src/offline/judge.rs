@@ -1,6 +1,8 @@
 //! Judges passages by their evidence: how much of the question they say, and how near they are to it.
 
+use super::recollect::recollect;
 use super::words::Asked;
+use crate::context::Conversation;
 use crate::knowledge::Passage;
 use crate::turn::{NextAction, Verdict};
 
@@ -22,10 +24,16 @@ const ENOUGH: f32 = 0.62;
 /// Passages that an answer is made from at most.
 const RANKED_MAX: usize = 5;
 
-/// The verdict that the evidence gives.
+/// The verdict that the evidence gives. What was said counts before what is written, if the question is about it.
 #[must_use]
-pub fn judge(question: &str, passages: &[Passage]) -> Verdict {
+pub fn judge(question: &str, passages: &[Passage], conversation: &Conversation<'_>) -> Verdict {
     let asked = Asked::new(question);
+    let written = passages.iter().map(|passage| asked.coverage(&passage.text));
+    let written = written.fold(0.0, f32::max);
+    if let Some(said) = recollect(question, conversation).filter(|said| said.coverage > written) {
+        let confidence = said.coverage;
+        return Verdict { is_sufficient: true, confidence, ..Verdict::default() };
+    }
     let mut evidence: Vec<(usize, f32)> = passages
         .iter()
         .enumerate()

@@ -1,16 +1,43 @@
 //! Checks what is made of questions, passages and conversations without a model.
 
 use super::*;
+use crate::context::Conversation;
 use crate::filter::TagValue;
 use crate::identity::Timestamp;
 use crate::knowledge::{Found, Passage};
-use crate::memory::{MemoryLimits, Session, gate};
+use crate::memory::{Entities, MemoryLimits, NewEntity, Session, gate};
 use crate::samples::{self, Words, said};
 use crate::turn::NextAction;
 
 fn passage(kind: &str, heading: &str, text: &str, similarity: f32) -> Passage {
     let found = Found { similarity: Some(similarity), ..Found::default() };
     Passage { found, ..samples::passage(kind, heading, text) }
+}
+
+fn nothing_said(entities: &Entities) -> Conversation<'_> {
+    Conversation { memory: "", entities, short_term: &[] }
+}
+
+#[test]
+fn what_was_said_answers_questions_about_it() {
+    let mut entities = Entities::default();
+    let fact = |key: &str, value: &str| NewEntity { key: key.to_owned(), value: value.to_owned() };
+    entities.put(&fact("예산", "700만 원"), 2, 25);
+    let turns = [said(1, "우리 팀 이름은 한결커머스야.", "네, 기억하겠습니다.")];
+    let conversation = Conversation { memory: "", entities: &entities, short_term: &turns };
+    let check = |question: &str, expected: Option<&str>| {
+        let found = recollect(question, &conversation).map(|found| found.text);
+        assert_eq!(found.as_deref(), expected, "{question}");
+    };
+    check("내 예산이 얼마였지?", Some("예산: 700만 원"));
+    check("우리 팀 이름이 뭐라고 했지?", Some("우리 팀 이름은 한결커머스야."));
+    check("예산 알림은 어떻게 만들어요?", None);
+    check("내 비밀번호가 뭐였지?", None);
+    let verdict = judge("내 예산이 얼마였지?", &[], &conversation);
+    assert!(verdict.is_sufficient && verdict.ranked_indices.is_empty(), "{verdict:?}");
+    let guide = passage("guide", "예산", "예산이 얼마인지는 예산 화면에서 봅니다.", 0.6);
+    let verdict = judge("예산은 얼마까지 되나요?", &[guide], &conversation);
+    assert_eq!(verdict.ranked_indices, [0], "{verdict:?}");
 }
 
 #[test]
@@ -38,13 +65,18 @@ fn a_follow_up_takes_over_what_it_does_not_replace() {
 fn evidence_tells_an_answer_from_a_stranger() {
     let right = passage("guide", "예산 알림", "예산 임계값을 넘으면 알림을 보냅니다.", 0.6);
     let stranger = passage("guide", "로그인", "비밀번호는 12자 이상이어야 합니다.", 0.1);
-    let verdict = judge("예산 알림은 언제 오나요?", &[stranger.clone(), right]);
+    let verdict = judge(
+        "예산 알림은 언제 오나요?",
+        &[stranger.clone(), right],
+        &nothing_said(&Entities::default()),
+    );
     assert_eq!(verdict.ranked_indices, [1]);
     assert!(verdict.is_sufficient && verdict.confidence > 0.6, "{verdict:?}");
-    let verdict = judge("회사 주차장은 어디인가요?", &[stranger]);
+    let verdict =
+        judge("회사 주차장은 어디인가요?", &[stranger], &nothing_said(&Entities::default()));
     assert!(verdict.ranked_indices.is_empty() && verdict.confidence < 0.5, "{verdict:?}");
     let near = passage("guide", "Alerts", "Mails go out at nine.", 0.45);
-    let verdict = judge("예산 알림은 언제 오나요?", &[near]);
+    let verdict = judge("예산 알림은 언제 오나요?", &[near], &nothing_said(&Entities::default()));
     assert_eq!(verdict.next_action, Some(NextAction::GetSection), "{verdict:?}");
 }
 

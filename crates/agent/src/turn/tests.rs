@@ -46,7 +46,7 @@ fn wants(action: NextAction, query: Option<&str>) -> Verdict {
 
 /// A turn that has found two passages and waits for the judge.
 fn found() -> Turn {
-    let mut turn = Turn::new("예산 알림".to_owned(), TurnLimits::default());
+    let mut turn = Turn::new("예산 알림".to_owned(), false, TurnLimits::default());
     assert_eq!(*turn.next(), Step::Call(Call::SearchAll { query: "예산 알림".to_owned() }));
     turn.found(Ok(vec![passage('a', 0), passage('b', 1)]));
     assert_eq!(*turn.next(), Step::Judge);
@@ -72,16 +72,33 @@ fn enough_is_answered_whatever_else_the_verdict_wants() {
 }
 
 #[test]
+fn what_the_conversation_answers_needs_no_passage() {
+    let of_the_talk = Verdict { ranked_indices: vec![], ..enough() };
+    let mut turn = Turn::new("내 예산".to_owned(), true, TurnLimits::default());
+    turn.found(Ok(vec![]));
+    assert_eq!(*turn.next(), Step::Judge);
+    turn.judged(Ok(of_the_talk.clone()), Verdict::default());
+    assert_eq!(*turn.next(), answer(&[], false));
+    let unsure = Verdict { confidence: 0.4, ..of_the_talk.clone() };
+    let mut turn = Turn::new("내 예산".to_owned(), true, TurnLimits::default());
+    turn.found(Ok(vec![passage('a', 0)]));
+    turn.judged(Ok(unsure), Verdict::default());
+    assert_eq!(*turn.next(), Step::FallBack(Fallback::InPreparation));
+    // Where nothing was said, the same verdict contradicts itself.
+    check(of_the_talk, &Step::FallBack(Fallback::InPreparation));
+}
+
+#[test]
 fn the_fallbacks_follow_the_rules() {
     let none = Verdict { ranked_indices: vec![], ..enough() };
     check(none, &Step::FallBack(Fallback::InPreparation));
     let unsure = Verdict { confidence: 0.49, ..enough() };
     check(unsure, &Step::FallBack(Fallback::NotFound));
     check(Verdict { confidence: 0.5, ..enough() }, &answer(&[0], false));
-    let mut nothing = Turn::new("x".to_owned(), TurnLimits::default());
+    let mut nothing = Turn::new("x".to_owned(), false, TurnLimits::default());
     nothing.found(Ok(vec![]));
     assert_eq!(*nothing.next(), Step::FallBack(Fallback::InPreparation));
-    let mut broken = Turn::new("x".to_owned(), TurnLimits::default());
+    let mut broken = Turn::new("x".to_owned(), false, TurnLimits::default());
     broken.found(Err("the index is away".to_owned()));
     assert_eq!(*broken.next(), Step::FallBack(Fallback::InPreparation));
 }
@@ -178,8 +195,12 @@ prop_compose! {
 proptest! {
     /// Whatever the judge says, a turn ends, within its calls, with something that can be done.
     #[test]
-    fn every_turn_ends(verdicts in prop::collection::vec(any_verdict(), 8), finds in 0usize..4) {
-        let mut turn = Turn::new("q".to_owned(), TurnLimits::default());
+    fn every_turn_ends(
+        verdicts in prop::collection::vec(any_verdict(), 8),
+        finds in 0usize..4,
+        has_conversation in any::<bool>(),
+    ) {
+        let mut turn = Turn::new("q".to_owned(), has_conversation, TurnLimits::default());
         let (mut calls, mut judged) = (0, verdicts.into_iter());
         loop {
             match turn.next().clone() {
@@ -193,7 +214,7 @@ proptest! {
                 }
                 Step::Judge => turn.judged(Ok(judged.next().unwrap()), Verdict::default()),
                 Step::Answer { ranked, .. } => {
-                    prop_assert!(!ranked.is_empty());
+                    prop_assert!(has_conversation || !ranked.is_empty());
                     prop_assert!(ranked.iter().all(|index| *index < turn.passages().len()));
                     break;
                 }
