@@ -24,6 +24,9 @@ pub use self::versions::{EditError, MemoryEdit, Version};
 /// Longest name of a session, in bytes.
 const SESSION_BYTES_MAX: usize = 128;
 
+/// Longest reason for a refusal that is kept, in bytes.
+const REFUSAL_BYTES_MAX: usize = 500;
+
 /// Longest title of a session, in bytes: a line of a list.
 const TITLE_BYTES_MAX: usize = 200;
 
@@ -246,10 +249,10 @@ impl Session {
     }
 
     /// Notes why a rewrite was refused. False if the memory has changed since.
-    pub fn refuse(&mut self, fold: &Fold, why: &Rejected) -> bool {
+    pub fn refuse(&mut self, fold: &Fold, why: &str) -> bool {
         let is_same = fold.memory.version == self.memory.version;
         if is_same {
-            self.memory.refused = Some(why.to_string());
+            self.memory.refused = Some(clip(why, REFUSAL_BYTES_MAX).to_owned());
         }
         is_same
     }

@@ -14,4 +14,5 @@ pub mod hostile;
 pub mod model_server;
 pub mod samples;
 pub mod scripted_model;
+pub mod sessions;
 mod wire;

@@ -1,0 +1,244 @@
+//! The copilot: answers questions from the documents, remembers the conversation, and books what it costs.
+
+mod answering;
+mod library;
+mod memory;
+mod running;
+mod sessions;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent::context::Budget;
+use agent::memory::{MemoryLimits, SessionId};
+use agent::menu::Menu;
+use agent::model::{LanguageModel, Tokenizer};
+use agent::names::TenantId;
+use agent::ports::{Audit, Clock, Entropy, Ledger, Sessions};
+use agent::price::{Cost, PriceList};
+use agent::turn::{TurnId, TurnLimits, TurnRecord};
+use tokio::sync::mpsc;
+
+pub use self::library::Library;
+use self::running::Run;
+pub use self::sessions::{MemoryView, SessionView};
+use crate::error::EngineError;
+use crate::tasks::Tasks;
+
+/// Longest question, in bytes: some pages of text.
+pub const QUESTION_BYTES_MAX: usize = 32 << 10;
+
+/// A question of which more than one letter in so many is a control character is no text.
+const LETTERS_PER_CONTROL: usize = 10;
+
+/// Events that wait for a slow reader; then the model waits too.
+const EVENTS_WAITING_MAX: usize = 64;
+
+/// What a copilot works with.
+pub struct CopilotParts {
+    pub library: Arc<dyn Library>,
+    pub sessions: Arc<dyn Sessions>,
+    pub ledger: Arc<dyn Ledger>,
+    pub audit: Arc<dyn Audit>,
+    pub models: Roles,
+    pub tokenizer: Arc<dyn Tokenizer>,
+    pub prices: PriceList,
+    pub menu: Menu,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub tasks: Tasks,
+    pub watcher: Arc<dyn Watcher>,
+}
+
+/// Who does what; where there is nobody, the documents' own words have to do.
+#[derive(Clone, Default)]
+pub struct Roles {
+    pub judge: Option<Arc<dyn LanguageModel>>,
+    pub answer: Option<Arc<dyn LanguageModel>>,
+    pub memory: Option<Arc<dyn LanguageModel>>,
+}
+
+/// Sees what happens, to count it.
+pub trait Watcher: Send + Sync {
+    fn turn_ended(&self, tenant: &TenantId, record: &TurnRecord);
+    fn memory_updated(&self, tenant: &TenantId, outcome: MemoryOutcome);
+}
+
+/// What became of a memory that was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryOutcome {
+    Rewritten,
+    Refused,
+    Failed,
+}
+
+/// Numbers of the configuration.
+#[derive(Debug, Clone)]
+pub struct CopilotRules {
+    pub turn: TurnLimits,
+    pub memory: MemoryLimits,
+    pub budget: Budget,
+    /// How long a session is kept after its last use.
+    pub session_kept: Duration,
+    pub allowance: Allowance,
+    /// Longest answer of a model, in tokens, its thinking included; none for the model's own limit.
+    pub answer_tokens_max: Option<u32>,
+    /// For a whole turn: what is not there then is not waited for.
+    pub turn_time_max: Duration,
+}
+
+impl Default for CopilotRules {
+    fn default() -> Self {
+        Self {
+            turn: TurnLimits::default(),
+            memory: MemoryLimits::default(),
+            budget: Budget::default(),
+            session_kept: Duration::from_secs(24 * 3600),
+            allowance: Allowance::default(),
+            answer_tokens_max: None,
+            turn_time_max: Duration::from_secs(300),
+        }
+    }
+}
+
+/// What one turn may use of models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    pub requests_max: u32,
+    pub tokens_max: u64,
+    /// None for no limit.
+    pub cost_max: Option<Cost>,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        // Three verdicts, each asked for twice, and an answer; with budgets as they are, half of these tokens.
+        Self { requests_max: 8, tokens_max: 100_000, cost_max: None }
+    }
+}
+
+/// A question as it comes in.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// None begins a conversation.
+    pub session: Option<SessionId>,
+    pub text: String,
+}
+
+/// What happens in a turn, in order. The last is `Done` or `Failed`.
+#[derive(Debug)]
+pub enum TurnEvent {
+    Doing(Doing),
+    /// The next piece of the answer.
+    Text(String),
+    /// The turn as it is kept.
+    Done(Box<TurnRecord>),
+    /// There is no answer, and nothing was kept.
+    Failed(EngineError),
+}
+
+/// What Saem is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doing {
+    Searching { query: String },
+    Judging { passages: usize },
+    Reading { title: String },
+    Answering,
+}
+
+/// A turn on its way. Dropping it stops the turn; what there is of an answer is kept as incomplete.
+pub struct Asking {
+    pub turn: TurnId,
+    pub events: mpsc::Receiver<TurnEvent>,
+}
+
+impl Asking {
+    /// The next event; none after the last.
+    pub async fn next(&mut self) -> Option<TurnEvent> {
+        self.events.recv().await
+    }
+
+    /// Waits for the end.
+    pub async fn finish(mut self) -> Result<TurnRecord, EngineError> {
+        while let Some(event) = self.next().await {
+            match event {
+                TurnEvent::Done(record) => return Ok(*record),
+                TurnEvent::Failed(error) => return Err(error),
+                TurnEvent::Doing(_) | TurnEvent::Text(_) => {}
+            }
+        }
+        Err(EngineError::Refused("saem is stopping: ask again in a moment".to_owned()))
+    }
+}
+
+/// Answers questions. Cheap to clone.
+#[derive(Clone)]
+pub struct Copilot {
+    parts: Arc<CopilotParts>,
+    rules: Arc<CopilotRules>,
+    /// Sessions whose memory is being rewritten by this process, and whether they are to be looked at again then.
+    folding: Arc<Mutex<HashMap<(TenantId, SessionId), bool>>>,
+}
+
+impl Copilot {
+    #[must_use]
+    pub fn new(parts: CopilotParts, rules: CopilotRules) -> Self {
+        Self { parts: Arc::new(parts), rules: Arc::new(rules), folding: Arc::default() }
+    }
+
+    /// The models that answer, by their names; empty without one.
+    #[must_use]
+    pub fn model_name(&self) -> Option<&str> {
+        self.parts.models.answer.as_deref().map(LanguageModel::name)
+    }
+
+    /// Begins a turn. It runs by itself; its events are to be read.
+    pub fn ask(&self, tenant: &TenantId, question: Question) -> Result<Asking, EngineError> {
+        let text = checked(&question.text)?;
+        let at = self.parts.clock.now();
+        let session = question.session.map_or_else(|| self.new_session(), Ok)?;
+        let turn = TurnId::new(session, at, self.random()?);
+        let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
+        let run = Run::new(self.clone(), tenant.clone(), turn.clone(), at, text, tell);
+        self.parts.tasks.spawn(run.run());
+        Ok(Asking { turn, events })
+    }
+
+    fn new_session(&self) -> Result<SessionId, EngineError> {
+        let name = format!("s-{:016x}", self.random()?);
+        name.parse().map_err(|_| EngineError::Refused("the session has no name".to_owned()))
+    }
+
+    fn random(&self) -> Result<u64, EngineError> {
+        let mut bytes = [0; 8];
+        self.parts.entropy.fill(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
+
+/// The question as text that can be searched for and shown, or why it is none.
+fn checked(question: &str) -> Result<String, EngineError> {
+    let refused = |why: String| Err(EngineError::Refused(why));
+    if question.len() > QUESTION_BYTES_MAX {
+        return refused(format!(
+            "the question has {} bytes and {QUESTION_BYTES_MAX} are allowed: ask a shorter one, or load long texts \
+             as documents",
+            question.len()
+        ));
+    }
+    let is_control = |letter: char| letter.is_control() && !letter.is_whitespace();
+    let controls = question.chars().filter(|letter| is_control(*letter)).count();
+    if controls * LETTERS_PER_CONTROL > question.chars().count() {
+        return refused("the question is no text: it is full of control characters".to_owned());
+    }
+    let plain: String =
+        question.chars().map(|letter| if is_control(letter) { ' ' } else { letter }).collect();
+    let plain = plain.trim();
+    if plain.is_empty() {
+        return refused("the question is empty: ask something".to_owned());
+    }
+    Ok(plain.to_owned())
+}

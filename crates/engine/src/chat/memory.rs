@@ -1,0 +1,235 @@
+//! Rewrites memories in the background: one at a time for each session, and again after a restart.
+
+use std::sync::PoisonError;
+
+use agent::context;
+use agent::identity::Timestamp;
+use agent::ledger::{Account, Booking, Component, Day, Spent};
+use agent::memory::{Draft, Fold, Rejected, Rewritten, Session, SessionId, gate};
+use agent::model::structured::{self, StructuredSettings};
+use agent::model::{LanguageModel, ModelRequest, Usage};
+use agent::names::TenantId;
+use agent::offline;
+use agent::ports::{KeepSession, KeptSession};
+
+use super::running::OFFLINE;
+use super::{Copilot, MemoryOutcome};
+use crate::error::EngineError;
+
+/// Turns outside the memory beyond which no model is waited for: a prompt has room for hardly more.
+const UNFOLDED_MAX: usize = 40;
+
+/// How often a rewrite is kept again after a turn came in between.
+const KEEP_TRIES_MAX: usize = 16;
+
+/// Rewrites of one session in a row: after a long outage there may be some to catch up with.
+const FOLDS_MAX: usize = 64;
+
+impl Copilot {
+    /// Takes up the memories that an earlier process has left.
+    pub async fn resume(&self) -> Result<usize, EngineError> {
+        let due = self.parts.sessions.due().await?;
+        let count = due.len();
+        for (tenant, session) in due {
+            self.rewrite_memory(tenant, session);
+        }
+        Ok(count)
+    }
+
+    /// Has a memory rewritten, unless that is under way already.
+    pub(super) fn rewrite_memory(&self, tenant: TenantId, session: SessionId) {
+        let key = (tenant, session);
+        if !self.begin_folding(&key) {
+            return;
+        }
+        let copilot = self.clone();
+        self.parts.tasks.spawn(async move {
+            let stopping = copilot.parts.tasks.stopping();
+            loop {
+                tokio::select! {
+                    () = stopping.cancelled() => return,
+                    () = copilot.catch_up(&key.0, &key.1) => {}
+                }
+                if copilot.end_folding(&key) {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Whether it is this caller's to do; somebody who does it already will look again.
+    fn begin_folding(&self, key: &(TenantId, SessionId)) -> bool {
+        let mut folding = self.folding.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = !folding.contains_key(key);
+        folding.insert(key.clone(), !is_first);
+        is_first
+    }
+
+    /// Whether nobody asked for another look meanwhile.
+    fn end_folding(&self, key: &(TenantId, SessionId)) -> bool {
+        let mut folding = self.folding.lock().unwrap_or_else(PoisonError::into_inner);
+        match folding.get_mut(key) {
+            Some(again) if *again => {
+                *again = false;
+                false
+            }
+            _ => {
+                folding.remove(key);
+                true
+            }
+        }
+    }
+
+    async fn catch_up(&self, tenant: &TenantId, session: &SessionId) {
+        for _ in 0..FOLDS_MAX {
+            match self.rewrite_once(tenant, session).await {
+                Ok(Some(outcome)) => {
+                    self.parts.watcher.memory_updated(tenant, outcome);
+                    if outcome != MemoryOutcome::Rewritten {
+                        return;
+                    }
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(%error, %session, "a memory could not be rewritten; the next turn tries again");
+                    self.parts.watcher.memory_updated(tenant, MemoryOutcome::Failed);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Rewrites the memory if that is due; none if it is not.
+    async fn rewrite_once(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+    ) -> Result<Option<MemoryOutcome>, EngineError> {
+        let now = self.parts.clock.now();
+        let limits = &self.rules.memory;
+        let Some(kept) = self.parts.sessions.session(tenant, id, now).await? else {
+            return Ok(None);
+        };
+        let Some(fold) = kept.session.fold(limits) else {
+            return self.no_longer_due(tenant, kept, now).await;
+        };
+        let is_late = kept.session.unfolded().len() > UNFOLDED_MAX;
+        let model = self.parts.models.memory.clone().filter(|_| !is_late);
+        let drafted = match model {
+            Some(model) => self.by_model(tenant, &*model, &fold).await,
+            None => {
+                Ok((offline::remember(&fold, limits, &*self.parts.tokenizer), OFFLINE.to_owned()))
+            }
+        };
+        let judged = drafted.and_then(|(draft, written_by)| {
+            let (text, entities) = gate(&fold, &draft, limits, &*self.parts.tokenizer)
+                .map_err(|rejected| rejected.to_string())?;
+            Ok(Rewritten { text, entities, written_by, written_at: now })
+        });
+        match judged {
+            Ok(rewritten) => {
+                let change =
+                    |session: &mut Session| session.remember(&fold, rewritten.clone(), limits);
+                self.change(tenant, id, change).await?;
+                Ok(Some(MemoryOutcome::Rewritten))
+            }
+            Err(why) => {
+                tracing::warn!(why, session = %id, "a rewritten memory was refused");
+                self.change(tenant, id, |session| session.refuse(&fold, &why)).await?;
+                Ok(Some(MemoryOutcome::Refused))
+            }
+        }
+    }
+
+    /// The model's draft, told once what is wrong with it, and who wrote it.
+    async fn by_model(
+        &self,
+        tenant: &TenantId,
+        model: &dyn LanguageModel,
+        fold: &Fold,
+    ) -> Result<(Draft, String), String> {
+        let (limits, tokenizer) = (&self.rules.memory, &*self.parts.tokenizer);
+        let messages = context::fold(fold, limits, tokenizer);
+        let request = ModelRequest { temperature: Some(0.0), ..ModelRequest::new(messages) };
+        let check = |draft: &Draft| {
+            let judged: Result<_, Rejected> = gate(fold, draft, limits, tokenizer);
+            judged.map(|_| ()).map_err(|rejected| rejected.to_string())
+        };
+        let settings = StructuredSettings::default();
+        let asked = structured::ask_checked(model, request, &settings, check).await;
+        let (name, usage) = match &asked {
+            Ok(answer) => (answer.model.as_str(), answer.usage),
+            Err(error) => (model.name(), error.usage()),
+        };
+        self.book_memory(tenant, &fold.session, name, usage).await;
+        match asked {
+            Ok(answer) => Ok((answer.value, answer.model)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn book_memory(&self, tenant: &TenantId, session: &SessionId, model: &str, usage: Usage) {
+        let account = Account {
+            day: Day::of(self.parts.clock.now()),
+            session: session.to_string(),
+            component: Component::Memory,
+            model: model.to_owned(),
+        };
+        let spent = Spent::call(usage, self.parts.prices.cost(model, &usage));
+        let booked = self.parts.ledger.book(tenant, vec![Booking { account, spent }]).await;
+        if let Err(error) = booked {
+            tracing::error!(%error, %session, "what a memory cost could not be booked");
+        }
+    }
+
+    /// A session that is named as due and is not: the mark goes.
+    async fn no_longer_due(
+        &self,
+        tenant: &TenantId,
+        kept: KeptSession,
+        now: Timestamp,
+    ) -> Result<Option<MemoryOutcome>, EngineError> {
+        let KeptSession { session, revision } = kept;
+        let expires_at = Timestamp(session.used_at.0.saturating_add(self.kept_milliseconds()));
+        let keep = KeepSession { session, revision, turn: None, is_due: false, now, expires_at };
+        // Whoever has written it meanwhile knows better.
+        let _other = self.parts.sessions.keep(tenant, keep).await?;
+        Ok(None)
+    }
+
+    /// Changes a session as it is by then; `change` says whether it still applies. Its time to live stays as it is.
+    pub(super) async fn change(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+        mut change: impl FnMut(&mut Session) -> bool,
+    ) -> Result<Option<Session>, EngineError> {
+        for _ in 0..KEEP_TRIES_MAX {
+            let now = self.parts.clock.now();
+            let Some(kept) = self.parts.sessions.session(tenant, id, now).await? else {
+                return Ok(None);
+            };
+            let KeptSession { mut session, revision } = kept;
+            if !change(&mut session) {
+                return Ok(None);
+            }
+            let is_due = session.fold(&self.rules.memory).is_some();
+            let expires_at = Timestamp(session.used_at.0.saturating_add(self.kept_milliseconds()));
+            let changed = session.clone();
+            let keep = KeepSession { session, revision, turn: None, is_due, now, expires_at };
+            if self.parts.sessions.keep(tenant, keep).await? {
+                return Ok(Some(changed));
+            }
+        }
+        Err(EngineError::Conflict("others write to this session all the time".to_owned()))
+    }
+
+    /// When a session that is used now expires.
+    pub(super) fn expiry(&self, now: Timestamp) -> Timestamp {
+        Timestamp(now.0.saturating_add(self.kept_milliseconds()))
+    }
+
+    fn kept_milliseconds(&self) -> u64 {
+        super::running::milliseconds(self.rules.session_kept)
+    }
+}

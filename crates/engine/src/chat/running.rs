@@ -1,0 +1,412 @@
+//! Does the steps of one turn, tells its reader, and keeps what came of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::context::{self, Conversation, Part};
+use agent::identity::Timestamp;
+use agent::language::Language;
+use agent::ledger::{Account, Booking, Component, Day, Spent};
+use agent::memory::Session;
+use agent::menu::MenuLink;
+use agent::model::structured::{self, StructuredSettings};
+use agent::model::{ModelRequest, Usage};
+use agent::names::TenantId;
+use agent::ports::{KeepSession, KeptSession};
+use agent::price::Cost;
+use agent::reply;
+use agent::turn::{
+    Call, Citation, Considered, Fallback, ModelCall, Outcome, Step, Turn, TurnId, TurnRecord,
+    Verdict,
+};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::{Copilot, Doing, TurnEvent};
+use crate::error::EngineError;
+
+/// How often a turn is written again after others have written its session: each time one of them has got through.
+const KEEP_TRIES_MAX: usize = 16;
+
+/// Who answers when no model does.
+pub(super) const OFFLINE: &str = "offline";
+
+/// The reader has gone: nobody waits for an answer any more.
+pub(super) struct Gone;
+
+/// One turn on its way.
+pub(super) struct Run {
+    pub(super) copilot: Copilot,
+    pub(super) tenant: TenantId,
+    turn: TurnId,
+    at: Timestamp,
+    pub(super) question: String,
+    pub(super) language: Language,
+    pub(super) query: String,
+    pub(super) session: Session,
+    pub(super) notes: Vec<String>,
+    pub(super) calls: Vec<ModelCall>,
+    requests: u32,
+    pub(super) context: Vec<Part>,
+    pub(super) deadline: Instant,
+    pub(super) tell: mpsc::Sender<TurnEvent>,
+}
+
+/// What is shown in the end.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) outcome: Outcome,
+    pub(super) citations: Vec<Citation>,
+    pub(super) menu: Vec<MenuLink>,
+}
+
+impl Answer {
+    pub(super) fn plain(text: String, outcome: Outcome) -> Self {
+        Self { text, outcome, citations: Vec::new(), menu: Vec::new() }
+    }
+}
+
+impl Run {
+    pub(super) fn new(
+        copilot: Copilot,
+        tenant: TenantId,
+        turn: TurnId,
+        at: Timestamp,
+        question: String,
+        tell: mpsc::Sender<TurnEvent>,
+    ) -> Self {
+        let deadline = Instant::now() + copilot.rules.turn_time_max;
+        Self {
+            session: Session::new(turn.session.clone(), at),
+            language: Language::of(&question),
+            query: question.clone(),
+            copilot,
+            tenant,
+            turn,
+            at,
+            question,
+            notes: Vec::new(),
+            calls: Vec::new(),
+            requests: 0,
+            context: Vec::new(),
+            deadline,
+            tell,
+        }
+    }
+
+    /// Does all of it; the last event says how it ended.
+    pub(super) async fn run(mut self) {
+        let started = Instant::now();
+        self.load().await;
+        let mut turn = None;
+        let answer = match reply::small_talk(&self.question) {
+            Some(kind) => {
+                let text = reply::to_small_talk(kind, self.language).to_owned();
+                self.say(text.clone()).await.map(|()| Answer::plain(text, Outcome::SmallTalk))
+            }
+            None => match self.look_up(&mut turn).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    tracing::warn!(%error, turn = %self.turn, "a turn failed");
+                    let _gone = self.tell.send(TurnEvent::Failed(error)).await;
+                    return;
+                }
+            },
+        };
+        // Whoever left before the first word has not been answered.
+        let Ok(answer) = answer else { return self.book(None).await };
+        let record = self.record(turn.as_ref(), answer, started.elapsed());
+        self.keep(record).await;
+    }
+
+    async fn load(&mut self) {
+        let sessions = &self.copilot.parts.sessions;
+        match sessions.session(&self.tenant, &self.turn.session, self.at).await {
+            Ok(Some(KeptSession { session, .. })) => self.session = session,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "a session could not be loaded");
+                self.notes.push(format!("what was said before is not at hand: {error}"));
+            }
+        }
+        let short_term = self.session.short_term(&self.copilot.rules.memory);
+        self.query = agent::offline::contextual(&self.question, short_term);
+    }
+
+    pub(super) fn conversation(&self) -> Conversation<'_> {
+        Conversation {
+            memory: &self.session.memory.text,
+            entities: &self.session.entities,
+            short_term: self.session.short_term(&self.copilot.rules.memory),
+        }
+    }
+
+    /// Searches, judges and reads on until there is an answer.
+    async fn look_up(
+        &mut self,
+        kept: &mut Option<Turn>,
+    ) -> Result<Result<Answer, Gone>, EngineError> {
+        let has_conversation = !self.conversation().is_empty();
+        let limits = self.copilot.rules.turn;
+        let turn = kept.insert(Turn::new(self.query.clone(), has_conversation, limits));
+        loop {
+            let done = match turn.next().clone() {
+                Step::Call(call) => self.call(turn, call).await?,
+                Step::Judge => self.judge(turn).await,
+                Step::Answer { ranked, is_partial } => {
+                    let passages = ranked.iter().filter_map(|place| turn.passages().get(*place));
+                    let passages = passages.cloned().collect();
+                    return Ok(self.answer(passages, is_partial).await);
+                }
+                Step::FallBack(fallback) => return Ok(self.fall_back(fallback).await),
+            };
+            if let Err(gone) = done {
+                return Ok(Err(gone));
+            }
+        }
+    }
+
+    async fn call(&mut self, turn: &mut Turn, call: Call) -> Result<Result<(), Gone>, EngineError> {
+        let library = Arc::clone(&self.copilot.parts.library);
+        match &call {
+            Call::SearchAll { query } | Call::SearchByMetadata { query, .. } => {
+                if self.doing(Doing::Searching { query: query.clone() }).await.is_err() {
+                    return Ok(Err(Gone));
+                }
+                let found = library.search(&self.tenant, query, call.filter()).await;
+                let is_first = turn.done().is_empty();
+                let passages = match found {
+                    Ok(answer) => {
+                        self.notes.extend(answer.warnings);
+                        Ok(answer.passages)
+                    }
+                    // Without a first search there is nothing to say.
+                    Err(error) if is_first => return Err(error),
+                    Err(error) => Err(error.to_string()),
+                };
+                turn.found(passages);
+            }
+            Call::GetSection { section } => {
+                let known = turn.passages().iter().find(|passage| passage.section == *section);
+                let title = known.map(|passage| passage.title.clone()).unwrap_or_default();
+                if self.doing(Doing::Reading { title }).await.is_err() {
+                    return Ok(Err(Gone));
+                }
+                let read = library.section(&self.tenant, section).await;
+                turn.read(read.map_err(|error| error.to_string()));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    async fn judge(&mut self, turn: &mut Turn) -> Result<(), Gone> {
+        self.doing(Doing::Judging { passages: turn.passages().len() }).await?;
+        let stand_in = agent::offline::judge(&self.query, turn.passages(), &self.conversation());
+        let verdict = match self.copilot.parts.models.judge.clone() {
+            None => Ok(stand_in.clone()),
+            Some(model) => {
+                let messages = context::judge(
+                    &self.question,
+                    &self.query,
+                    &self.conversation(),
+                    turn.passages(),
+                    &*self.copilot.parts.tokenizer,
+                );
+                let request =
+                    ModelRequest { temperature: Some(0.0), ..ModelRequest::new(messages) };
+                self.ask_judge(&*model, request).await?
+            }
+        };
+        turn.judged(verdict, stand_in);
+        Ok(())
+    }
+
+    async fn ask_judge(
+        &mut self,
+        model: &dyn agent::model::LanguageModel,
+        request: ModelRequest,
+    ) -> Result<Result<Verdict, String>, Gone> {
+        if let Err(why) = self.may_ask() {
+            return Ok(Err(why));
+        }
+        let started = Instant::now();
+        let settings = StructuredSettings::default();
+        let asking = structured::ask::<Verdict>(model, request, &settings);
+        let answer = tokio::select! {
+            answer = asking => answer,
+            () = self.tell.closed() => return Err(Gone),
+            () = tokio::time::sleep_until(self.deadline) => {
+                return Ok(Err("the turn's time was over".to_owned()));
+            }
+        };
+        Ok(match answer {
+            Ok(answer) => {
+                self.requests += answer.attempts;
+                self.called(Component::Judge, &answer.model, answer.usage, started, None);
+                Ok(answer.value)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the judge gave no verdict");
+                let (usage, why) = (error.usage(), error.to_string());
+                self.requests += 1;
+                self.called(Component::Judge, model.name(), usage, started, Some(why.clone()));
+                Err(why)
+            }
+        })
+    }
+
+    async fn fall_back(&mut self, fallback: Fallback) -> Result<Answer, Gone> {
+        let menu = self.copilot.parts.menu.find(&self.query, self.language);
+        let text = reply::fallback(fallback, self.language, &menu);
+        self.say(text.clone()).await?;
+        Ok(Answer { menu, ..Answer::plain(text, fallback.into()) })
+    }
+
+    /// Whether the turn may ask a model once more.
+    pub(super) fn may_ask(&self) -> Result<(), String> {
+        let allowance = self.copilot.rules.allowance;
+        let tokens: u64 = self.calls.iter().map(|call| call.usage.input + call.usage.output).sum();
+        let spent: Cost = self.calls.iter().filter_map(|call| call.cost).sum();
+        if self.requests >= allowance.requests_max {
+            return Err(format!("a turn may ask models {} times", allowance.requests_max));
+        }
+        if tokens >= allowance.tokens_max {
+            return Err(format!("a turn may use {} tokens", allowance.tokens_max));
+        }
+        match allowance.cost_max.filter(|most| spent >= *most) {
+            Some(most) => Err(format!("a turn may cost {most}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes a call of a model.
+    pub(super) fn called(
+        &mut self,
+        component: Component,
+        model: &str,
+        usage: Usage,
+        started: Instant,
+        failed: Option<String>,
+    ) {
+        if component == Component::Answer {
+            self.requests += 1;
+        }
+        self.calls.push(ModelCall {
+            component,
+            model: model.to_owned(),
+            usage,
+            cost: self.copilot.parts.prices.cost(model, &usage),
+            took_milliseconds: milliseconds(started.elapsed()),
+            failed,
+        });
+    }
+
+    pub(super) async fn doing(&self, doing: Doing) -> Result<(), Gone> {
+        self.tell.send(TurnEvent::Doing(doing)).await.map_err(|_| Gone)
+    }
+
+    /// Shows the next piece of the answer.
+    pub(super) async fn say(&self, text: String) -> Result<(), Gone> {
+        self.tell.send(TurnEvent::Text(text)).await.map_err(|_| Gone)
+    }
+
+    fn record(&mut self, turn: Option<&Turn>, answer: Answer, took: Duration) -> TurnRecord {
+        TurnRecord {
+            id: self.turn.clone(),
+            number: 0,
+            at: self.at,
+            question: self.question.clone(),
+            answer: answer.text,
+            outcome: answer.outcome,
+            query: self.query.clone(),
+            citations: answer.citations,
+            menu: answer.menu,
+            done: turn.map(|turn| turn.done().to_vec()).unwrap_or_default(),
+            passages: turn.map_or_else(Vec::new, |turn| {
+                turn.passages().iter().map(Considered::from).collect()
+            }),
+            context: std::mem::take(&mut self.context),
+            calls: self.calls.clone(),
+            took_milliseconds: milliseconds(took),
+            notes: std::mem::take(&mut self.notes),
+            persisted: false,
+        }
+    }
+
+    /// Keeps the turn and its bookings, tells the reader, and has the memory rewritten if that is due.
+    async fn keep(self, mut record: TurnRecord) {
+        let (kept, ()) =
+            futures_util::join!(self.add_to_session(&record), self.book(Some(&record)));
+        let is_due = match kept {
+            Ok((number, is_due)) => {
+                (record.number, record.persisted) = (number, true);
+                is_due
+            }
+            Err(error) => {
+                tracing::warn!(%error, turn = %self.turn, "a turn could not be kept");
+                record.notes.push(format!("this turn could not be kept: {error}"));
+                false
+            }
+        };
+        self.copilot.parts.watcher.turn_ended(&self.tenant, &record);
+        let _gone = self.tell.send(TurnEvent::Done(Box::new(record))).await;
+        if is_due {
+            self.copilot.rewrite_memory(self.tenant, self.turn.session);
+        }
+    }
+
+    /// The turn's number in the session, and whether the memory is due.
+    async fn add_to_session(&self, record: &TurnRecord) -> Result<(u64, bool), EngineError> {
+        let limits = &self.copilot.rules.memory;
+        for _ in 0..KEEP_TRIES_MAX {
+            let now = self.copilot.parts.clock.now();
+            let sessions = &self.copilot.parts.sessions;
+            let kept = sessions.session(&self.tenant, &self.turn.session, now).await?;
+            let (mut session, revision) = kept.map_or_else(
+                || (Session::new(self.turn.session.clone(), self.at), 0),
+                |kept| (kept.session, kept.revision),
+            );
+            let mut record = record.clone();
+            (record.number, record.persisted) = (session.next_number(), true);
+            session.add(record.said(), limits);
+            let (number, is_due) = (record.number, session.fold(limits).is_some());
+            let expires_at = self.copilot.expiry(now);
+            let turn = Some(record);
+            let keep = KeepSession { session, revision, turn, is_due, now, expires_at };
+            if sessions.keep(&self.tenant, keep).await? {
+                return Ok((number, is_due));
+            }
+        }
+        Err(EngineError::Conflict("others write to this session all the time".to_owned()))
+    }
+
+    /// Books what the calls cost; a turn without a model counts as one that cost nothing.
+    async fn book(&self, record: Option<&TurnRecord>) {
+        let account = |component, model: &str| Account {
+            day: Day::of(self.at),
+            session: self.turn.session.to_string(),
+            component,
+            model: model.to_owned(),
+        };
+        let mut bookings: Vec<Booking> = self
+            .calls
+            .iter()
+            .map(|call| Booking {
+                account: account(call.component, &call.model),
+                spent: Spent::call(call.usage, call.cost),
+            })
+            .collect();
+        let was_answered = self.calls.iter().any(|call| call.component == Component::Answer);
+        if record.is_some() && !was_answered {
+            let spent = Spent::call(Usage::default(), Some(Cost::default()));
+            bookings.push(Booking { account: account(Component::Answer, OFFLINE), spent });
+        }
+        if let Err(error) = self.copilot.parts.ledger.book(&self.tenant, bookings).await {
+            tracing::error!(%error, turn = %self.turn, "what a turn cost could not be booked");
+        }
+    }
+}
+
+pub(super) fn milliseconds(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}

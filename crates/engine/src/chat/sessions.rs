@@ -1,0 +1,205 @@
+//! What people see of their conversations, and what they change.
+
+use agent::identity::{AuditEntry, Principal};
+use agent::ledger::{Booking, Day};
+use agent::memory::{Entities, Memory, MemoryEdit, Session, SessionId, Version};
+use agent::names::TenantId;
+use agent::ports::{Page, SAID_MAX, SessionLine};
+use agent::turn::{TurnId, TurnRecord};
+
+use super::Copilot;
+use crate::error::EngineError;
+
+/// Most sessions of a page, and turns that a view shows.
+const PAGE_MAX: usize = 200;
+
+/// A conversation as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionView {
+    pub session: Session,
+    /// The newest turns, oldest first.
+    pub turns: Vec<TurnRecord>,
+}
+
+/// What is remembered of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryView {
+    pub memory: Memory,
+    pub entities: Entities,
+    /// Turns that are shown word for word, and those that wait to be taken in.
+    pub short_term: usize,
+    pub unfolded: usize,
+    /// What the memory was before, oldest first.
+    pub earlier: Vec<Version>,
+}
+
+impl Copilot {
+    pub async fn sessions(
+        &self,
+        tenant: &TenantId,
+        after: Option<String>,
+        limit: usize,
+    ) -> Result<Page<SessionLine>, EngineError> {
+        let now = self.parts.clock.now();
+        Ok(self.parts.sessions.sessions(tenant, after, limit.clamp(1, PAGE_MAX), now).await?)
+    }
+
+    pub async fn session(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+    ) -> Result<SessionView, EngineError> {
+        let session = self.kept(tenant, id).await?;
+        let now = self.parts.clock.now();
+        let turns = self.parts.sessions.records(tenant, id, PAGE_MAX, now).await?;
+        Ok(SessionView { session, turns })
+    }
+
+    pub async fn memory(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+    ) -> Result<MemoryView, EngineError> {
+        Ok(self.view(self.kept(tenant, id).await?))
+    }
+
+    pub async fn turn(&self, tenant: &TenantId, id: &TurnId) -> Result<TurnRecord, EngineError> {
+        let found = self.parts.sessions.record(tenant, id, self.parts.clock.now()).await?;
+        found.ok_or(EngineError::Absent { what: "turn of this id" })
+    }
+
+    /// Gives a session another title.
+    pub async fn rename(
+        &self,
+        principal: &Principal,
+        id: &SessionId,
+        title: &str,
+    ) -> Result<Session, EngineError> {
+        let changed = self.change(&principal.tenant, id, |session| {
+            session.rename(title);
+            true
+        });
+        changed.await?.ok_or(ABSENT)
+    }
+
+    /// Changes what is remembered, as a person wants it.
+    pub async fn edit_memory(
+        &self,
+        principal: &Principal,
+        id: &SessionId,
+        edit: MemoryEdit,
+    ) -> Result<MemoryView, EngineError> {
+        let (limits, now) = (&self.rules.memory, self.parts.clock.now());
+        let mut refused = None;
+        let changed = self.change(&principal.tenant, id, |session| {
+            let edited = session.edit(edit.clone(), now, limits, &*self.parts.tokenizer);
+            refused = edited.err();
+            refused.is_none()
+        });
+        let changed = changed.await?;
+        if let Some(error) = refused {
+            return Err(EngineError::Refused(error.to_string()));
+        }
+        self.note(principal, "memory.edit", id).await?;
+        changed.map(|session| self.view(session)).ok_or(ABSENT)
+    }
+
+    /// Brings an earlier version of the memory back; what it has not seen is taken in again.
+    pub async fn roll_back(
+        &self,
+        principal: &Principal,
+        id: &SessionId,
+        version: u64,
+    ) -> Result<MemoryView, EngineError> {
+        let tenant = &principal.tenant;
+        let (limits, now) = (&self.rules.memory, self.parts.clock.now());
+        let said = self.parts.sessions.said(tenant, id, SAID_MAX, now).await?;
+        let mut refused = None;
+        let changed = self.change(tenant, id, |session| {
+            refused = session.roll_back(version, said.clone(), now, limits).err();
+            refused.is_none()
+        });
+        let changed = changed.await?;
+        if let Some(error) = refused {
+            return Err(EngineError::Refused(error.to_string()));
+        }
+        let session = changed.ok_or(ABSENT)?;
+        self.note(principal, "memory.roll_back", id).await?;
+        if session.fold(limits).is_some() {
+            self.rewrite_memory(tenant.clone(), id.clone());
+        }
+        Ok(self.view(session))
+    }
+
+    /// Forgets a session and all that was said in it.
+    pub async fn forget(&self, principal: &Principal, id: &SessionId) -> Result<(), EngineError> {
+        if !self.parts.sessions.forget(&principal.tenant, id).await? {
+            return Err(ABSENT);
+        }
+        self.note(principal, "session.forget", id).await
+    }
+
+    /// What was spent on these days, both included.
+    pub async fn booked(
+        &self,
+        tenant: &TenantId,
+        first: Day,
+        last: Day,
+    ) -> Result<Vec<Booking>, EngineError> {
+        Ok(self.parts.ledger.booked(tenant, first, last).await?)
+    }
+
+    /// Today.
+    #[must_use]
+    pub fn today(&self) -> Day {
+        Day::of(self.parts.clock.now())
+    }
+
+    /// Forgets expired sessions and old bookings; says how many of each.
+    pub async fn clean_up(&self, booked_days: u32) -> Result<(u64, u64), EngineError> {
+        const AT_A_TIME: usize = 500;
+        let mut sessions = 0;
+        loop {
+            let now = self.parts.clock.now();
+            let gone = self.parts.sessions.forget_expired(now, AT_A_TIME).await?;
+            sessions += gone;
+            if gone < AT_A_TIME as u64 {
+                break;
+            }
+        }
+        let before = Day(self.today().0.saturating_sub(booked_days));
+        Ok((sessions, self.parts.ledger.forget_booked(before).await?))
+    }
+
+    async fn kept(&self, tenant: &TenantId, id: &SessionId) -> Result<Session, EngineError> {
+        let kept = self.parts.sessions.session(tenant, id, self.parts.clock.now()).await?;
+        kept.map(|kept| kept.session).ok_or(ABSENT)
+    }
+
+    fn view(&self, session: Session) -> MemoryView {
+        MemoryView {
+            short_term: session.short_term(&self.rules.memory).len(),
+            unfolded: session.unfolded().len(),
+            memory: session.memory,
+            entities: session.entities,
+            earlier: session.earlier,
+        }
+    }
+
+    async fn note(
+        &self,
+        principal: &Principal,
+        action: &str,
+        id: &SessionId,
+    ) -> Result<(), EngineError> {
+        let entry = AuditEntry {
+            at: self.parts.clock.now(),
+            principal: principal.name.clone(),
+            action: action.to_owned(),
+            object: id.to_string(),
+        };
+        Ok(self.parts.audit.note(&principal.tenant, entry).await?)
+    }
+}
+
+const ABSENT: EngineError = EngineError::Absent { what: "session of this id" };
