@@ -106,13 +106,13 @@ impl Audit for Notes {
 }
 
 /// Tells the test when a memory was updated.
-struct Bell(mpsc::UnboundedSender<MemoryOutcome>);
+struct Bell(mpsc::Sender<MemoryOutcome>);
 
 impl Watcher for Bell {
     fn turn_ended(&self, _tenant: &TenantId, _record: &TurnRecord) {}
 
     fn memory_updated(&self, _tenant: &TenantId, outcome: MemoryOutcome) {
-        let _closed = self.0.send(outcome);
+        let _closed = self.0.try_send(outcome);
     }
 }
 
@@ -124,7 +124,7 @@ struct World {
     audit: Arc<Notes>,
     models: Roles,
     rules: CopilotRules,
-    updates: mpsc::UnboundedReceiver<MemoryOutcome>,
+    updates: mpsc::Receiver<MemoryOutcome>,
     bell: Arc<Bell>,
 }
 
@@ -146,7 +146,7 @@ fn passage(digit: char, title: &str, text: &str) -> Passage {
 }
 
 fn world() -> World {
-    let (tell, updates) = mpsc::unbounded_channel();
+    let (tell, updates) = mpsc::channel(64);
     let passages = vec![
         passage('a', "Budget alerts", "A budget alert is sent when the threshold is crossed."),
         passage('b', "Login", "Passwords have twelve letters."),

@@ -130,7 +130,7 @@ impl Jobs for Stub {
 
 impl Audit for Stub {
     fn note<'a>(&'a self, _tenant: &'a TenantId, _entry: AuditEntry) -> Later<'a, ()> {
-        unimplemented!()
+        none()
     }
 
     fn entries<'a>(&'a self, _tenant: &'a TenantId, _limit: usize) -> Later<'a, Vec<AuditEntry>> {
