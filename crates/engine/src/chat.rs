@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::context::Budget;
-use agent::memory::{MemoryLimits, SessionId};
+use agent::memory::{MemoryLimits, SaidTurn, SessionId};
 use agent::menu::Menu;
 use agent::model::{LanguageModel, Tokenizer};
 use agent::names::TenantId;
@@ -23,7 +23,7 @@ use agent::turn::{TurnId, TurnLimits, TurnRecord};
 use tokio::sync::mpsc;
 
 pub use self::library::Library;
-use self::running::Run;
+use self::running::{Asked, Run};
 pub use self::sessions::{MemoryView, SessionView};
 use crate::error::EngineError;
 use crate::tasks::Tasks;
@@ -123,9 +123,27 @@ impl Default for Allowance {
 /// A question as it comes in.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// None begins a conversation.
-    pub session: Option<SessionId>,
     pub text: String,
+    pub conversation: Talk,
+    /// What was said before, oldest first, as the caller tells it; counts only where nothing is remembered.
+    pub told: Vec<SaidTurn>,
+}
+
+/// Which conversation a question belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Talk {
+    /// One that begins with it.
+    New,
+    Known(SessionId),
+    /// One that the caller remembers by itself: nothing is kept but what it costs.
+    Unkept,
+}
+
+impl Question {
+    #[must_use]
+    pub fn new(text: String, conversation: Talk) -> Self {
+        Self { text, conversation, told: Vec::new() }
+    }
 }
 
 /// What happens in a turn, in order. The last is `Done` or `Failed`.
@@ -199,10 +217,15 @@ impl Copilot {
     pub fn ask(&self, tenant: &TenantId, question: Question) -> Result<Asking, EngineError> {
         let text = checked(&question.text)?;
         let at = self.parts.clock.now();
-        let session = question.session.map_or_else(|| self.new_session(), Ok)?;
+        let is_kept = question.conversation != Talk::Unkept;
+        let session = match question.conversation {
+            Talk::Known(session) => session,
+            Talk::New | Talk::Unkept => self.new_session()?,
+        };
         let turn = TurnId::new(session, at, self.random()?);
         let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
-        let run = Run::new(self.clone(), tenant.clone(), turn.clone(), at, text, tell);
+        let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept };
+        let run = Run::new(self.clone(), asked, question.told, tell);
         self.parts.tasks.spawn(run.run());
         Ok(Asking { turn, events })
     }

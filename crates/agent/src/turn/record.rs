@@ -82,8 +82,18 @@ pub enum Outcome {
     SmallTalk,
     NotFound,
     InPreparation,
+    /// The answer reached its longest length and was cut off.
+    Long,
     /// The answer broke off: what there is of it is not the whole.
     Incomplete,
+}
+
+impl Outcome {
+    /// Whether the answer is the whole of what was to be said.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        !matches!(self, Self::Long | Self::Incomplete)
+    }
 }
 
 impl From<Fallback> for Outcome {
@@ -194,7 +204,7 @@ impl TurnRecord {
             at: self.at,
             question: self.question.clone(),
             answer: self.answer.clone(),
-            is_complete: self.outcome != Outcome::Incomplete,
+            is_complete: self.outcome.is_complete(),
         }
     }
 

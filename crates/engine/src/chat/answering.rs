@@ -100,7 +100,11 @@ impl Run {
                 self.notes.push(why);
                 Outcome::Incomplete
             }
-            End::Left | End::Long => Outcome::Incomplete,
+            End::Left => Outcome::Incomplete,
+            End::Long if text.is_empty() => {
+                return Ok(Err("it thought until its limit".to_owned()));
+            }
+            End::Long => Outcome::Long,
             End::Whole if passages.is_empty() => Outcome::FromConversation,
             End::Whole if is_partial => Outcome::Partial,
             End::Whole => Outcome::Answered,

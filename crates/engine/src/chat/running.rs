@@ -7,7 +7,7 @@ use agent::context::{self, Conversation, Part};
 use agent::identity::Timestamp;
 use agent::language::Language;
 use agent::ledger::{Account, Booking, Component, Day, Spent};
-use agent::memory::Session;
+use agent::memory::{SaidTurn, Session};
 use agent::menu::MenuLink;
 use agent::model::structured::{self, StructuredSettings};
 use agent::model::{ModelRequest, Usage};
@@ -34,12 +34,23 @@ pub(super) const OFFLINE: &str = "offline";
 /// The reader has gone: nobody waits for an answer any more.
 pub(super) struct Gone;
 
+/// A question that was taken.
+pub(super) struct Asked {
+    pub(super) tenant: TenantId,
+    pub(super) turn: TurnId,
+    pub(super) at: Timestamp,
+    pub(super) text: String,
+    pub(super) is_kept: bool,
+}
+
 /// One turn on its way.
 pub(super) struct Run {
     pub(super) copilot: Copilot,
     pub(super) tenant: TenantId,
     turn: TurnId,
     at: Timestamp,
+    is_kept: bool,
+    told: Vec<SaidTurn>,
     pub(super) question: String,
     pub(super) language: Language,
     pub(super) query: String,
@@ -69,29 +80,41 @@ impl Answer {
 impl Run {
     pub(super) fn new(
         copilot: Copilot,
-        tenant: TenantId,
-        turn: TurnId,
-        at: Timestamp,
-        question: String,
+        asked: Asked,
+        told: Vec<SaidTurn>,
         tell: mpsc::Sender<TurnEvent>,
     ) -> Self {
+        let Asked { tenant, turn, at, text, is_kept } = asked;
         let deadline = Instant::now() + copilot.rules.turn_time_max;
-        Self {
+        let mut run = Self {
             session: Session::new(turn.session.clone(), at),
-            language: Language::of(&question),
-            query: question.clone(),
+            language: Language::of(&text),
+            query: text.clone(),
             copilot,
             tenant,
             turn,
             at,
-            question,
+            is_kept,
+            told,
+            question: text,
             notes: Vec::new(),
             calls: Vec::new(),
             requests: 0,
             context: Vec::new(),
             deadline,
             tell,
+        };
+        run.session = run.begun();
+        run
+    }
+
+    /// A session as it begins: with what the caller tells of it.
+    fn begun(&self) -> Session {
+        let mut session = Session::new(self.turn.session.clone(), self.at);
+        for turn in &self.told {
+            session.add(turn.clone(), &self.copilot.rules.memory);
         }
+        session
     }
 
     /// Does all of it; the last event says how it ended.
@@ -121,7 +144,11 @@ impl Run {
 
     async fn load(&mut self) {
         let sessions = &self.copilot.parts.sessions;
-        match sessions.session(&self.tenant, &self.turn.session, self.at).await {
+        let kept = match self.is_kept {
+            true => sessions.session(&self.tenant, &self.turn.session, self.at).await,
+            false => Ok(None),
+        };
+        match kept {
             Ok(Some(KeptSession { session, .. })) => self.session = session,
             Ok(None) => {}
             Err(error) => {
@@ -338,7 +365,8 @@ impl Run {
         let (kept, ()) =
             futures_util::join!(self.add_to_session(&record), self.book(Some(&record)));
         let is_due = match kept {
-            Ok((number, is_due)) => {
+            Ok(None) => false,
+            Ok(Some((number, is_due))) => {
                 (record.number, record.persisted) = (number, true);
                 is_due
             }
@@ -355,17 +383,21 @@ impl Run {
         }
     }
 
-    /// The turn's number in the session, and whether the memory is due.
-    async fn add_to_session(&self, record: &TurnRecord) -> Result<(u64, bool), EngineError> {
+    /// The turn's number in the session, and whether the memory is due; none for a turn that is not to be kept.
+    async fn add_to_session(
+        &self,
+        record: &TurnRecord,
+    ) -> Result<Option<(u64, bool)>, EngineError> {
+        if !self.is_kept {
+            return Ok(None);
+        }
         let limits = &self.copilot.rules.memory;
         for _ in 0..KEEP_TRIES_MAX {
             let now = self.copilot.parts.clock.now();
             let sessions = &self.copilot.parts.sessions;
             let kept = sessions.session(&self.tenant, &self.turn.session, now).await?;
-            let (mut session, revision) = kept.map_or_else(
-                || (Session::new(self.turn.session.clone(), self.at), 0),
-                |kept| (kept.session, kept.revision),
-            );
+            let (mut session, revision) =
+                kept.map_or_else(|| (self.begun(), 0), |kept| (kept.session, kept.revision));
             let mut record = record.clone();
             (record.number, record.persisted) = (session.next_number(), true);
             session.add(record.said(), limits);
@@ -374,7 +406,7 @@ impl Run {
             let turn = Some(record);
             let keep = KeepSession { session, revision, turn, is_due, now, expires_at };
             if sessions.keep(&self.tenant, keep).await? {
-                return Ok((number, is_due));
+                return Ok(Some((number, is_due)));
             }
         }
         Err(EngineError::Conflict("others write to this session all the time".to_owned()))

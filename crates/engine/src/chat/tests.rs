@@ -207,7 +207,7 @@ fn id() -> SessionId {
 }
 
 fn question(text: &str) -> Question {
-    Question { session: Some(id()), text: text.to_owned() }
+    Question::new(text.to_owned(), Talk::Known(id()))
 }
 
 async fn ask(copilot: &Copilot, text: &str) -> TurnRecord {
@@ -273,6 +273,30 @@ async fn a_follow_up_is_searched_for_with_what_it_leans_on() {
     let record = ask(&copilot, "1월은?").await;
     assert_eq!(record.query, "비용 분석 1월은?");
     assert_eq!(world.shelf.asked.lock().unwrap().last(), Some(&record.query));
+}
+
+#[tokio::test]
+async fn a_caller_who_remembers_by_itself_tells_what_was_said_and_nothing_is_kept() {
+    let world = world();
+    let copilot = world.copilot();
+    let told = |number| SaidTurn {
+        number,
+        at: world.clock.now(),
+        question: "11월 비용을 분석해줘".to_owned(),
+        answer: "네.".to_owned(),
+        is_complete: true,
+    };
+    let mut question = Question::new("1월은?".to_owned(), Talk::Unkept);
+    question.told = vec![told(1)];
+    let record = copilot.ask(&tenant(), question.clone()).unwrap().finish().await.unwrap();
+    assert_eq!((record.query.as_str(), record.persisted), ("비용 분석 1월은?", false));
+    assert!(copilot.sessions(&tenant(), None, 9).await.unwrap().items.is_empty());
+    question.conversation = Talk::Known(id());
+    question.told = (1..=7).map(told).collect();
+    let record = copilot.ask(&tenant(), question).unwrap().finish().await.unwrap();
+    assert_eq!((record.number, record.persisted), (8, true));
+    let session = copilot.session(&tenant(), &id()).await.unwrap().session;
+    assert_eq!((session.turns_said, session.title.as_str()), (8, "11월 비용을 분석해줘"));
 }
 
 #[tokio::test]
