@@ -1,6 +1,7 @@
-//! The native API: documents, search, sections, collections, jobs, keys and the audit log.
+//! The native API: documents, search, conversations, jobs, keys, costs and the audit log.
 
 mod admin;
+pub mod chat;
 mod documents;
 pub mod jobs;
 mod owner;
@@ -8,6 +9,7 @@ mod search;
 pub mod wire;
 
 use agent::identity::Scope;
+use engine::chat::Copilot;
 use engine::keys::Keyring;
 use engine::{EngineError, Knowledge};
 use http::StatusCode;
@@ -20,6 +22,7 @@ use crate::routes::{Access, Route};
 pub struct Api {
     pub knowledge: Knowledge,
     pub keys: Keyring,
+    pub copilot: Copilot,
 }
 
 const READ: Access = Access::Needs(Scope::Read);
@@ -32,6 +35,8 @@ const OWNER: Access = Access::Owner;
 pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     let mut routes = documents::routes(upload_bytes_max);
     routes.extend(search::routes());
+    routes.extend(chat::routes());
+    routes.extend(crate::openai::routes());
     routes.extend(jobs::routes());
     routes.extend(admin::routes());
     routes.extend(owner::routes());

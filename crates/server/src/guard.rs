@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Shared;
 use crate::body;
 use crate::identity::{Ground, Identified};
+use crate::openai;
 use crate::problem::Problem;
 use crate::quota::Permit;
 use crate::routes::{Access, Row, Takes};
@@ -111,6 +112,9 @@ pub(crate) async fn guard(
         Ok((request, permit)) => run(&shared, &row, request, permit, next).await,
         Err(problem) => problem.into_response(),
     };
+    if row.path.starts_with(openai::PREFIX) {
+        answer = openai::with_error(answer).await;
+    }
     answer.extensions_mut().insert(RouteLabel(row.path));
     answer
 }

@@ -1,11 +1,13 @@
 //! The API's own words: what goes over the wire, apart from what we think in. Commands that ask a server read them back.
 
+pub mod chat;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use agent::filter::TagValue;
 use agent::identity::{ApiKey, AuditEntry, Timestamp};
-use agent::knowledge::{Collection, Document, Passage, Section, Status};
+use agent::knowledge::{Collection, Document, Found, Passage, Section, Status};
 use agent::ports::{Job, JobState};
 use engine::CleanupReport;
 use schemars::JsonSchema;
@@ -142,14 +144,20 @@ pub struct FoundBody {
     pub similarity: Option<f32>,
 }
 
+impl From<Found> for FoundBody {
+    fn from(found: Found) -> Self {
+        Self {
+            keyword_rank: found.keyword_rank,
+            keyword_score: found.keyword_score,
+            vector_rank: found.vector_rank,
+            similarity: found.similarity,
+        }
+    }
+}
+
 impl PassageBody {
     pub fn new(passage: Passage, explain: bool) -> Self {
-        let found = explain.then_some(FoundBody {
-            keyword_rank: passage.found.keyword_rank,
-            keyword_score: passage.found.keyword_score,
-            vector_rank: passage.found.vector_rank,
-            similarity: passage.found.similarity,
-        });
+        let found = explain.then(|| passage.found.into());
         Self {
             document: passage.document.into(),
             section: passage.section.to_string(),
