@@ -23,6 +23,17 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// From dollars, for limits; below 0 is 0.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast of a number that is out of range gives the nearest"
+    )]
+    pub fn from_dollars(dollars: f64) -> Self {
+        Self { picodollars: (dollars * PICO as f64).round() as u64 }
+    }
+
     /// For reckoning with averages.
     #[must_use]
     pub fn dollars(self) -> f64 {

@@ -20,7 +20,7 @@ use agent::names::TenantId;
 use agent::ports::{Audit, Clock, Entropy, Ledger, Sessions};
 use agent::price::{Cost, PriceList};
 use agent::turn::{TurnId, TurnLimits, TurnRecord};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 pub use self::library::Library;
 use self::running::{Asked, Run};
@@ -199,12 +199,15 @@ pub struct Copilot {
     rules: Arc<CopilotRules>,
     /// Sessions whose memory is being rewritten by this process, and whether they are to be looked at again then.
     folding: Arc<Mutex<HashMap<(TenantId, SessionId), bool>>>,
+    /// Told when one of them is done.
+    folded: Arc<Notify>,
 }
 
 impl Copilot {
     #[must_use]
     pub fn new(parts: CopilotParts, rules: CopilotRules) -> Self {
-        Self { parts: Arc::new(parts), rules: Arc::new(rules), folding: Arc::default() }
+        let (parts, rules) = (Arc::new(parts), Arc::new(rules));
+        Self { parts, rules, folding: Arc::default(), folded: Arc::default() }
     }
 
     /// The models that answer, by their names; empty without one.

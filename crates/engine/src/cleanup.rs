@@ -1,6 +1,7 @@
 //! Clean-up: forgets what has expired and gives the disk back what nobody needs.
 
 use agent::identity::Timestamp;
+use agent::ledger::Day;
 use agent::ports::Lane;
 
 use crate::error::EngineError;
@@ -13,15 +14,30 @@ pub struct CleanupReport {
     pub jobs_forgotten: u64,
     pub deletions_forgotten: u64,
     pub index_bytes_freed: u64,
+    pub sessions_forgotten: u64,
+    pub bookings_forgotten: u64,
 }
 
+/// Sessions that are forgotten in one commit.
+const SESSIONS_AT_A_TIME: usize = 500;
+
 impl Knowledge {
-    /// Forgets old jobs and the traces of deleted documents, and compacts every index.
+    /// Forgets old jobs, conversations, bookings and the traces of deleted documents, and compacts every index.
     pub async fn clean_up(&self) -> Result<CleanupReport, EngineError> {
         let mut report = CleanupReport::default();
         let kept = self.rules.jobs_kept_hours.saturating_mul(3_600_000);
         let before = Timestamp(self.parts.clock.now().0.saturating_sub(kept));
         report.jobs_forgotten = self.parts.jobs.forget_finished(before).await?;
+        let now = self.parts.clock.now();
+        loop {
+            let gone = self.parts.sessions.forget_expired(now, SESSIONS_AT_A_TIME).await?;
+            report.sessions_forgotten += gone;
+            if gone < SESSIONS_AT_A_TIME as u64 {
+                break;
+            }
+        }
+        let before = Day(Day::of(now).0.saturating_sub(self.rules.costs_kept_days));
+        report.bookings_forgotten = self.parts.ledger.forget_booked(before).await?;
         for tenant in self.parts.documents.tenants().await? {
             self.indexed(&tenant, None).await?;
             let building = self.parts.index.state(&tenant, Lane::Building).await?;

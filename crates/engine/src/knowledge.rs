@@ -7,8 +7,8 @@ use agent::identity::{AuditEntry, Principal};
 use agent::knowledge::{Collection, Document};
 use agent::names::{CollectionName, DocumentId, TenantId};
 use agent::ports::{
-    Audit, Clock, DocumentList, Documents, Embedder, Entropy, Index, IndexState, Jobs, Lane, Page,
-    Pages,
+    Audit, Clock, DocumentList, Documents, Embedder, Entropy, Index, IndexState, Jobs, Lane,
+    Ledger, Page, Pages, Sessions,
 };
 use agent::retrieval::Shares;
 use extract::SplitLimits;
@@ -25,6 +25,9 @@ pub struct Parts {
     pub documents: Arc<dyn Documents>,
     pub jobs: Arc<dyn Jobs>,
     pub audit: Arc<dyn Audit>,
+    /// For clean-up alone, as the ledger is.
+    pub sessions: Arc<dyn Sessions>,
+    pub ledger: Arc<dyn Ledger>,
     pub index: Arc<dyn Index>,
     /// The embedder of the configuration.
     pub embedder: Arc<dyn Embedder>,
@@ -48,6 +51,8 @@ pub struct Rules {
     pub document_bytes_max: usize,
     /// How long a finished job is remembered.
     pub jobs_kept_hours: u64,
+    /// How long it is kept what was spent.
+    pub costs_kept_days: u32,
     /// Names how documents become index entries; another name makes every index anew.
     pub index_recipe: String,
 }
@@ -60,6 +65,7 @@ impl Default for Rules {
             path_types: Vec::new(),
             document_bytes_max: extract::SOURCE_BYTES_MAX,
             jobs_kept_hours: 72,
+            costs_kept_days: 400,
             index_recipe: crate::reading::RECIPE.to_owned(),
         }
     }

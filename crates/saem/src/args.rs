@@ -47,6 +47,15 @@ pub(crate) enum Command {
     Ingest(Ingest),
     /// Find passages
     Search(Search),
+    /// Ask one question and get an answer with its sources
+    Ask(Ask),
+    /// Talk: ask on, with what was said before
+    Chat(Chat),
+    /// List, show, correct and forget conversations
+    #[command(subcommand)]
+    Sessions(Sessions),
+    /// Say what models have cost, and what a month would
+    Cost(Cost),
     /// List, show and delete documents
     #[command(subcommand)]
     Documents(Documents),
@@ -113,6 +122,97 @@ pub(crate) struct Search {
     /// Show how each passage was found
     #[arg(long)]
     pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// The question; - or nothing reads it from standard input
+    #[arg(value_name = "QUESTION")]
+    pub(crate) words: Vec<String>,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Show how the answer came about: searches, verdicts, what the model read, tokens and cost
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chat {
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Show how each answer came about
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sessions {
+    /// List conversations, the latest first
+    List {
+        /// This many
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        count: usize,
+    },
+    /// Show a conversation and what is remembered of it
+    Show {
+        /// The conversation's id
+        id: String,
+        /// Only what is remembered
+        #[arg(long)]
+        memory: bool,
+    },
+    /// Correct what is remembered of a conversation, or its title
+    Edit(EditSession),
+    /// Forget conversations and all that was said in them
+    Forget {
+        /// The conversations' ids
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditSession {
+    /// The conversation's id
+    pub(crate) id: String,
+    /// The memory from now on; empty to clear it, - to read it from standard input
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) memory: Option<String>,
+    /// A fact to add or change: budget=$10,000
+    #[arg(long = "fact", value_name = "KEY=VALUE")]
+    pub(crate) facts: Vec<String>,
+    /// A fact to remove
+    #[arg(long = "no-fact", value_name = "KEY")]
+    pub(crate) no_facts: Vec<String>,
+    /// Bring this version of the memory back
+    #[arg(long, value_name = "VERSION", conflicts_with_all = ["memory", "facts", "no_facts"])]
+    pub(crate) back_to: Option<u64>,
+    /// Another title
+    #[arg(long, value_name = "TITLE")]
+    pub(crate) title: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cost {
+    /// Add it up by this
+    #[arg(long, value_enum, default_value_t = CostBy::Component)]
+    pub(crate) by: CostBy,
+    /// Of this many days, today included
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    pub(crate) days: u32,
+    /// Project a month of so many sessions a day and turns in a session, instead of what was seen
+    #[arg(long, num_args = 2, value_names = ["SESSIONS_PER_DAY", "TURNS_PER_SESSION"])]
+    pub(crate) project: Option<Vec<f64>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CostBy {
+    Component,
+    Session,
+    Day,
+    Model,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

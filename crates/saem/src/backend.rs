@@ -1,5 +1,6 @@
 //! Where a command does its work: on the data folder itself, or at the server that has it.
 
+mod chat;
 mod form;
 mod remote;
 
@@ -16,6 +17,7 @@ use server::api::wire::{
 };
 use store::Store;
 
+pub(crate) use self::chat::{Answering, LocalChat, Told};
 pub(crate) use self::remote::Client;
 use crate::config::Config;
 use crate::wiring::{self, Claim, Installation};

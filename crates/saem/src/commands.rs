@@ -1,6 +1,8 @@
 //! What the command line can do, a file for each command.
 
+pub(crate) mod ask;
 pub(crate) mod cleanup;
+pub(crate) mod cost;
 pub(crate) mod demo_files;
 pub(crate) mod doctor;
 pub(crate) mod documents;
@@ -10,4 +12,5 @@ pub(crate) mod ingest;
 pub(crate) mod key;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod sessions;
 pub(crate) mod watch;

@@ -1,11 +1,15 @@
 //! Configuration: defaults compiled in, overridden by a file, the environment and flags, in this order.
 
+mod copilot;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use toml::{Table, Value};
 use url::Url;
+
+pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind};
 
 /// The file that users read is the one that holds.
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
@@ -22,6 +26,9 @@ pub(crate) struct Config {
     pub(crate) split: Split,
     pub(crate) search: Search,
     pub(crate) embedder: Embedder,
+    pub(crate) models: Models,
+    pub(crate) copilot: Copilot,
+    pub(crate) memory: Memory,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,
     /// The server that does the work instead of this process; only a flag names one.
@@ -130,6 +137,7 @@ pub(crate) struct Egress {
 pub(crate) struct Cleanup {
     pub(crate) hour: u8,
     pub(crate) jobs_kept_hours: u64,
+    pub(crate) costs_kept_days: u32,
 }
 
 /// A value that is never printed.

@@ -7,6 +7,7 @@ mod config;
 mod output;
 mod presence;
 mod system;
+mod terminal;
 mod wiring;
 
 use std::io::Write;
@@ -71,6 +72,10 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Serve => commands::serve::serve(config, &output).await,
         Command::Ingest(ingest) => commands::ingest::run(config, &ingest, &output).await,
         Command::Search(search) => commands::search::run(config, search, &output).await,
+        Command::Ask(ask) => commands::ask::ask(config, ask, &output).await,
+        Command::Chat(chat) => commands::ask::chat(config, chat, &output).await,
+        Command::Sessions(sessions) => commands::sessions::run(config, sessions, &output).await,
+        Command::Cost(cost) => commands::cost::run(config, &cost, &output).await,
         Command::Documents(documents) => commands::documents::run(config, documents, &output).await,
         Command::Key(key) => commands::key::run(config, key, &output).await,
         Command::Cleanup => commands::cleanup::run(config, &output).await,

@@ -7,6 +7,8 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
+use crate::terminal::Terminal;
+
 /// How often a bar without steps shows that it is alive.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -45,10 +47,38 @@ impl Output {
         bar
     }
 
+    pub(crate) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// A piece of a text for people; programs get the whole in the end.
+    pub(crate) fn piece(&self, terminal: &mut Terminal, text: &str) -> Result<()> {
+        if self.is_json { Ok(()) } else { terminal.show(text) }
+    }
+
+    /// The end of such a text.
+    pub(crate) fn end(&self, terminal: &mut Terminal) -> Result<()> {
+        if self.is_json { Ok(()) } else { terminal.end() }
+    }
+
+    /// A line beside it.
+    pub(crate) fn aside(&self, terminal: &Terminal, text: &str) -> Result<()> {
+        if self.is_json { Ok(()) } else { terminal.aside(text) }
+    }
+
+    /// Says on a terminal what is waited for, until it is cleared.
+    pub(crate) fn waiting(&self, what: &'static str) -> ProgressBar {
+        let bar = self.progress(0, "").with_message(what);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+
     /// Says that documents are being indexed, on a terminal, until `work` is done.
     pub(crate) async fn while_indexing<T>(&self, work: impl Future<Output = T>) -> T {
-        let bar = self.progress(0, "").with_message("indexing");
-        bar.enable_steady_tick(TICK);
+        let bar = self.waiting("indexing");
         let done = work.await;
         bar.finish_and_clear();
         done

@@ -1,5 +1,7 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
+pub(crate) mod copilot;
+
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,6 +67,8 @@ impl Installation {
             documents: Arc::new(store.clone()),
             jobs: Arc::new(store.clone()),
             audit: Arc::new(store.clone()),
+            sessions: Arc::new(store.clone()),
+            ledger: Arc::new(store.clone()),
             index: Arc::new(index),
             embedder: Arc::clone(&embedder),
             other_embedders: vec![built_in],
@@ -216,5 +220,6 @@ fn rules(config: &Config) -> Result<Rules> {
         path_types: config.ingest.path_types.iter().map(path_type).collect::<Result<_>>()?,
         document_bytes_max: config.ingest.document_mebibytes_max << 20,
         jobs_kept_hours: config.cleanup.jobs_kept_hours,
+        costs_kept_days: config.cleanup.costs_kept_days,
     })
 }

@@ -1,5 +1,7 @@
 //! Numbers about this process, in the text format that Prometheus reads.
 
+mod chat;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -7,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+
+pub use self::chat::ChatMetrics;
 
 /// Most series of one name: labels come from tables, so more is a mistake that must not cost memory.
 const SERIES_MAX: usize = 2_000;

@@ -36,6 +36,17 @@ impl Copilot {
         Ok(count)
     }
 
+    /// Waits until no memory is being rewritten.
+    pub async fn settled(&self) {
+        loop {
+            let folded = self.folded.notified();
+            if self.folding.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                return;
+            }
+            folded.await;
+        }
+    }
+
     /// Has a memory rewritten, unless that is under way already.
     pub(super) fn rewrite_memory(&self, tenant: TenantId, session: SessionId) {
         let key = (tenant, session);
@@ -75,6 +86,7 @@ impl Copilot {
             }
             _ => {
                 folding.remove(key);
+                self.folded.notify_waiters();
                 true
             }
         }

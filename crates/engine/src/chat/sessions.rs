@@ -155,22 +155,6 @@ impl Copilot {
         Day::of(self.parts.clock.now())
     }
 
-    /// Forgets expired sessions and old bookings; says how many of each.
-    pub async fn clean_up(&self, booked_days: u32) -> Result<(u64, u64), EngineError> {
-        const AT_A_TIME: usize = 500;
-        let mut sessions = 0;
-        loop {
-            let now = self.parts.clock.now();
-            let gone = self.parts.sessions.forget_expired(now, AT_A_TIME).await?;
-            sessions += gone;
-            if gone < AT_A_TIME as u64 {
-                break;
-            }
-        }
-        let before = Day(self.today().0.saturating_sub(booked_days));
-        Ok((sessions, self.parts.ledger.forget_booked(before).await?))
-    }
-
     async fn kept(&self, tenant: &TenantId, id: &SessionId) -> Result<Session, EngineError> {
         let kept = self.parts.sessions.session(tenant, id, self.parts.clock.now()).await?;
         kept.map(|kept| kept.session).ok_or(ABSENT)

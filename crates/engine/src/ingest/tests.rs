@@ -225,6 +225,8 @@ fn knowledge(answer: Put) -> (Knowledge, Arc<Stub>) {
         documents: stub.clone(),
         jobs: stub.clone(),
         audit: stub.clone(),
+        sessions: Arc::new(testkit::sessions::MemorySessions::default()),
+        ledger: Arc::new(testkit::sessions::MemorySessions::default()),
         index: stub.clone(),
         embedder: stub.clone(),
         other_embedders: Vec::new(),

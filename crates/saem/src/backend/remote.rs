@@ -1,5 +1,7 @@
 //! The API's client: asks a server to do what a command would do on the data folder itself.
 
+mod chat;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use server::api::wire::{
 };
 use url::Url;
 
+pub(crate) use self::chat::RemoteAsking;
 use super::form::Form;
 use super::{Search, WantedKey};
 use crate::config::RemoteServer;
@@ -278,8 +281,13 @@ impl Client {
             .with_context(|| format!("the answer of {} is not a Saem's of this version", self.base))
     }
 
-    /// The body of a good answer. A server that is busy is asked again when it says so.
-    async fn ask(&self, mut request: Request) -> Result<Vec<u8>> {
+    /// The body of a good answer.
+    async fn ask(&self, request: Request) -> Result<Vec<u8>> {
+        bytes(self.send(request).await?).await
+    }
+
+    /// A good answer, its body still to be read. A server that is busy is asked again when it says so.
+    async fn send(&self, mut request: Request) -> Result<Response> {
         if let Some(authorization) = &self.authorization {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
@@ -296,10 +304,10 @@ impl Client {
                 (request, tries) = (next, tries + 1);
                 continue;
             }
-            let bytes = bytes(response).await?;
             if status.is_success() {
-                return Ok(bytes);
+                return Ok(response);
             }
+            let bytes = bytes(response).await?;
             let problem: Problem = serde_json::from_slice(&bytes).with_context(|| {
                 format!("{} answered {status}: is it the address of a Saem?", self.base)
             })?;

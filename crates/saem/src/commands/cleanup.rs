@@ -14,10 +14,11 @@ pub(crate) async fn run(config: Config, output: &Output) -> Result<ExitCode> {
     backend.close().await;
     output.json(&report)?;
     output.line(&format!(
-        "cleaned up {} tenants: {} jobs and {} deletions forgotten, {} KiB of index freed",
+        "cleaned up {} tenants: {} jobs, {} deletions and {} conversations forgotten, {} KiB of index freed",
         report.tenants,
         report.jobs_forgotten,
         report.deletions_forgotten,
+        report.sessions_forgotten,
         report.index_bytes_freed >> 10,
     ))?;
     Ok(ExitCode::SUCCESS)

@@ -17,6 +17,9 @@ macro_rules! demo_file {
     };
 }
 
+/// The menu of the demo's product.
+pub(crate) const DEMO_MENU: &str = include_str!("../../../../examples/cloudcost/menu.toml");
+
 /// All of them.
 pub(crate) const DEMO_FILES: &[DemoFile] = &[
     demo_file!("faq", "faq/faq-en.jsonl"),

@@ -11,6 +11,7 @@ use crate::backend::Client;
 use crate::config::{Config, EmbedderKind};
 use crate::output::Output;
 use crate::presence::Running;
+use crate::wiring::copilot::{self, Origin};
 use crate::wiring::{self, Claim, Installation};
 
 /// One thing that was looked at.
@@ -116,9 +117,24 @@ async fn look(config: &Config, installation: &Installation) -> Result<Vec<Findin
     } else {
         issuer.clone()
     }));
-    findings.push(well(
-        "language model",
-        "not used yet: search gives passages as they stand in your documents".to_owned(),
-    ));
+    findings.push(language_model(config).await);
     Ok(findings)
+}
+
+async fn language_model(config: &Config) -> Finding {
+    let what = "language model";
+    let found = match copilot::roles(&config.models).await {
+        Ok(found) => found,
+        Err(error) => return Finding { what, is_well: false, says: format!("{error:#}") },
+    };
+    let name = found.roles.answer.as_ref().map_or("none", |model| model.name()).to_owned();
+    let says = match found.origin {
+        Origin::Configured => format!("{name} at {}", config.models.base_url),
+        Origin::Ollama => format!("{name}, of the Ollama on this machine"),
+        Origin::Nowhere { why } => format!(
+            "{why}: answers are the documents' own sentences. Ollama with any chat model, or models.base_url and \
+             models.model, would have them written"
+        ),
+    };
+    Finding { what, is_well: true, says }
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::identity::Principal;
+use agent::menu::Menu;
 use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
+use engine::chat::Copilot;
 use engine::keys::Secret;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
@@ -16,19 +18,19 @@ use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
 use server::identity::{Identity, Mode, owner};
 use server::limits::{Limits, Rate};
-use server::metrics::Metrics;
+use server::metrics::{ChatMetrics, Metrics};
 use server::routes::{Access, Table};
 use server::{Parts, Server, Settings};
 use store::{Health, Store};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::demo_files::DEMO_FILES;
+use super::demo_files::{DEMO_FILES, DEMO_MENU};
 use crate::config::{self, Config};
 use crate::output::Output;
 use crate::presence::Announced;
 use crate::system::{self, SystemClock, SystemEntropy};
-use crate::wiring::{self, Installation};
+use crate::wiring::{self, Installation, copilot};
 
 /// Serves until it is asked to stop.
 pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
@@ -36,7 +38,8 @@ pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let door = Door::open(&config, &installation).await?;
     let (folder, address) = (installation.folder.display(), door.address);
     output.line(&format!("saem serves {folder} on http://{address}"))?;
-    run(config, installation, door).await
+    let menu = copilot::menu(&config)?;
+    run(config, installation, door, menu).await
 }
 
 /// Loads the demo's documents, if they are not there yet, and serves them.
@@ -52,13 +55,19 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     output.line(&format!(
         "Saem answers on http://{address} from the documents of Nubi, an invented cloud-cost product.\n\n\
          Try, in another terminal:\n  \
-         curl --get http://{address}/api/search --data-urlencode 'q=남은 예산을 다음 달로 이월할 수 있나요?'\n  \
-         curl --get http://{address}/api/search --data-urlencode 'q=how is idle cost shared in Kubernetes?'\n  \
-         curl --get http://{address}/api/search --data-urlencode 'q=웹훅 서명은 어떻게 검증하나요?' -d explain=true\n  \
-         curl http://{address}/api/documents\n\n\
+         saem ask --server http://{address} 남은 예산을 다음 달로 이월할 수 있나요?\n  \
+         saem chat --server http://{address}\n  \
+         curl http://{address}/v1/chat/completions -H 'content-type: application/json' \\\n    \
+         -d '{{\"messages\": [{{\"role\": \"user\", \"content\": \"how is idle cost shared in Kubernetes?\"}}]}}'\n  \
+         curl --get http://{address}/api/search --data-urlencode 'q=웹훅 서명은 어떻게 검증하나요?' -d explain=true\n\n\
          Your own documents: saem ingest PATH, then saem serve. Ctrl-C ends this."
     ))?;
-    run(config, installation, door).await
+    let menu = if config.copilot.menu.is_empty() {
+        copilot::read_menu(DEMO_MENU)?
+    } else {
+        copilot::menu(&config)?
+    };
+    run(config, installation, door, menu).await
 }
 
 /// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
@@ -129,10 +138,19 @@ async fn bind(listen: &str) -> Result<TcpListener> {
     })
 }
 
-async fn run(config: Config, installation: Installation, door: Door) -> Result<ExitCode> {
-    let server = server(&config, &installation, &door).await?;
+async fn run(
+    config: Config,
+    installation: Installation,
+    door: Door,
+    menu: Menu,
+) -> Result<ExitCode> {
+    let metrics = Arc::new(Metrics::default());
+    let watcher = Arc::new(ChatMetrics::new(Arc::clone(&metrics)));
+    let copilot = copilot::copilot(&config, &installation, menu, watcher).await?;
+    let server = server(&config, &installation, &door, metrics, copilot.clone()).await?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
+    copilot.resume().await?;
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
@@ -158,9 +176,14 @@ async fn run(config: Config, installation: Installation, door: Door) -> Result<E
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
 }
 
-async fn server(config: &Config, installation: &Installation, door: &Door) -> Result<Server> {
+async fn server(
+    config: &Config,
+    installation: &Installation,
+    door: &Door,
+    metrics: Arc<Metrics>,
+    copilot: Copilot,
+) -> Result<Server> {
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
-    let metrics = Arc::new(Metrics::default());
     let settings = Settings {
         limits: limits(config),
         hosts: config.server.hosts.clone(),
@@ -180,6 +203,7 @@ async fn server(config: &Config, installation: &Installation, door: &Door) -> Re
     let api = Api {
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
+        copilot,
     };
     Ok(Server::new(settings, parts, table, api)?)
 }

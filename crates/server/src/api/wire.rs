@@ -429,13 +429,20 @@ pub struct CleanupBody {
     pub jobs_forgotten: u64,
     pub deletions_forgotten: u64,
     pub index_bytes_freed: u64,
+    pub sessions_forgotten: u64,
+    pub bookings_forgotten: u64,
 }
 
 impl From<CleanupReport> for CleanupBody {
     fn from(report: CleanupReport) -> Self {
-        let CleanupReport { tenants, jobs_forgotten, deletions_forgotten, index_bytes_freed } =
-            report;
-        Self { tenants, jobs_forgotten, deletions_forgotten, index_bytes_freed }
+        Self {
+            tenants: report.tenants,
+            jobs_forgotten: report.jobs_forgotten,
+            deletions_forgotten: report.deletions_forgotten,
+            index_bytes_freed: report.index_bytes_freed,
+            sessions_forgotten: report.sessions_forgotten,
+            bookings_forgotten: report.bookings_forgotten,
+        }
     }
 }
 
