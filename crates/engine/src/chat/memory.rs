@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use agent::context;
 use agent::identity::Timestamp;
 use agent::ledger::{Account, Booking, Component, Day, Spent};
-use agent::memory::{Draft, Fold, Rejected, Rewritten, Session, SessionId, gate};
+use agent::memory::{Draft, Fold, MemoryLimits, Rejected, Rewritten, Session, SessionId, gate};
 use agent::model::structured::{self, StructuredSettings};
 use agent::model::{LanguageModel, ModelRequest, Usage};
 use agent::names::TenantId;
@@ -134,7 +134,10 @@ impl Copilot {
             }
         };
         let judged = drafted.and_then(|(draft, written_by)| {
-            let (text, entities) = gate(&fold, &draft, limits, &*self.parts.tokenizer)
+            // What is written without a model forgets by rule, oldest first; what a model loses, it lost by mistake.
+            let lost_percent_max = if written_by == OFFLINE { 100 } else { limits.lost_percent_max };
+            let allowed = MemoryLimits { lost_percent_max, ..*limits };
+            let (text, entities) = gate(&fold, &draft, &allowed, &*self.parts.tokenizer)
                 .map_err(|rejected| rejected.to_string())?;
             Ok(Rewritten { text, entities, written_by, written_at: now })
         });

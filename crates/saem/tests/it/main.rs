@@ -13,6 +13,7 @@
 
 mod api;
 mod bad_input;
+mod chat;
 mod cli;
 mod crash;
 mod disk;

@@ -118,13 +118,26 @@ fn open_to_all(foreign: &str, id: &str) -> Vec<String> {
         "/api/jobs".to_owned(),
         "/api/keys".to_owned(),
         "/api/audit".to_owned(),
+        "/api/sessions?limit=200".to_owned(),
+        "/api/cost?by=session".to_owned(),
+        "/v1/models".to_owned(),
     ]
 }
 
 /// Addresses of another tenant's things, each with one of the same form that names nothing.
-fn theirs_and_nobodys(id: &str, job: &str, prefix: &str) -> Vec<(&'static str, String, String)> {
+fn theirs_and_nobodys(
+    id: &str,
+    job: &str,
+    prefix: &str,
+    turn: &str,
+) -> Vec<(&'static str, String, String)> {
     let absent = "0".repeat(32);
+    let session = turn.rsplit_once('.').unwrap().0;
     vec![
+        ("GET", format!("/api/turns/{turn}"), format!("/api/turns/no.{}", "0".repeat(27))),
+        ("GET", format!("/api/sessions/{session}"), "/api/sessions/none".to_owned()),
+        ("DELETE", format!("/api/sessions/{session}"), "/api/sessions/none".to_owned()),
+        ("GET", format!("/api/sessions/{session}/memory"), "/api/sessions/no/memory".to_owned()),
         ("GET", format!("/api/documents/{id}"), format!("/api/documents/{absent}")),
         (
             "GET",
@@ -144,6 +157,7 @@ async fn nothing_of_one_tenant_reaches_another_by_any_way_in() {
     let keys = [key(&world, "one", "admin"), key(&world, "two", "admin")];
     let served = world.serve().await;
     let canaries = ["canary-alpha-7731", "canary-omega-2209"];
+    let mut turns = Vec::new();
     for (key, canary) in keys.iter().zip(canaries) {
         let text = format!("# Secret\n\nThe word is {canary}. 예산 알림 budget alert.");
         let body = json!({ "name": "secret.md", "text": text, "collection": canary });
@@ -153,6 +167,12 @@ async fn nothing_of_one_tenant_reaches_another_by_any_way_in() {
         while call(&served, "GET", &path, Some(key), None).await.1["state"] == "waiting" {
             tokio::task::yield_now().await;
         }
+        let question = json!({ "question": format!("{canary} budget alert"), "session": canary });
+        let told = call(&served, "POST", "/api/chat", Some(key), Some(&question)).await.1;
+        let told = crate::world::events(told.as_str().unwrap());
+        let (name, turn) = told.last().unwrap();
+        assert_eq!(name, "done");
+        turns.push(turn["id"].as_str().unwrap().to_owned());
     }
     for (me, other) in [(0, 1), (1, 0)] {
         let (key, foreign) = (&keys[me], canaries[other]);
@@ -166,7 +186,7 @@ async fn nothing_of_one_tenant_reaches_another_by_any_way_in() {
             assert!(!body.to_string().contains(foreign), "{path}: {body}");
             assert!(status == 200, "{path}: {status} {body}");
         }
-        for (method, theirs, random) in theirs_and_nobodys(id, job, prefix) {
+        for (method, theirs, random) in theirs_and_nobodys(id, job, prefix, &turns[other]) {
             let forbidden = call(&served, method, &theirs, Some(key), None).await;
             let missing = call(&served, method, &random, Some(key), None).await;
             assert_eq!(forbidden, missing, "{method} {theirs}: absent and forbidden look the same");

@@ -41,12 +41,27 @@ impl World {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_saem"));
         command.args(arguments).arg("--data").arg(self.data()).env_remove("SAEM_DATA");
+        // Whoever runs the tests may have a model running.
+        command.env("SAEM_MODELS_DISCOVER", "false");
         command
     }
 
     /// Runs a command to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs a command to its end, with more of an environment.
+    pub(crate) fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        let mut command = self.command(arguments);
+        command.envs(environment.iter().copied()).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Starts a command and leaves it running; it is killed when the value goes.
+    pub(crate) fn start(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Child {
+        let mut command = tokio::process::Command::from(self.command(arguments));
+        command.envs(environment.iter().copied()).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap()
     }
 
     /// Runs a command without a data folder, with more of an environment.
@@ -171,6 +186,22 @@ impl Served {
         tokio::time::timeout(PATIENCE, waiting).await.expect("the job comes to an end")
     }
 
+    /// Asks and waits for the end of the answer; gives all that was told, by its name.
+    pub(crate) async fn ask(&self, body: &Value) -> Vec<(String, Value)> {
+        let response = self.client.post(self.url("/api/chat")).json(body).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{body}");
+        let text = tokio::time::timeout(PATIENCE, response.text()).await.unwrap().unwrap();
+        events(&text)
+    }
+
+    /// The turn that an answer is.
+    pub(crate) async fn turn(&self, question: &str, session: &str) -> Value {
+        let told = self.ask(&serde_json::json!({ "question": question, "session": session })).await;
+        let (name, turn) = told.last().unwrap().clone();
+        assert_eq!(name, "done", "{turn}");
+        turn
+    }
+
     /// The texts that a search finds.
     pub(crate) async fn search(&self, words: &str) -> Vec<String> {
         let words: String = words.bytes().map(|byte| format!("%{byte:02x}")).collect();
@@ -193,4 +224,16 @@ pub(crate) async fn answer(response: reqwest::Response) -> (u16, Value) {
 /// The demo's documents in the source tree.
 pub(crate) fn cloudcost() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cloudcost")
+}
+
+/// The named events of a stream.
+pub(crate) fn events(text: &str) -> Vec<(String, Value)> {
+    let line = |event: &str, name: &str| {
+        event.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned))
+    };
+    let named = |event: &str| {
+        let data = line(event, "data: ")?;
+        Some((line(event, "event: ")?, serde_json::from_str(&data).expect(&data)))
+    };
+    text.split("\n\n").filter_map(named).collect()
 }
