@@ -5,6 +5,7 @@
 
 mod entities;
 mod gate;
+mod recall;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use crate::identity::Timestamp;
 
 pub use self::entities::{Entities, Entity, NewEntity};
 pub use self::gate::{Draft, Rejected, Rewritten, gate};
+pub use self::recall::{RECALLED_FROM_MAX, recall};
 
 /// Longest name of a session, in bytes.
 const SESSION_BYTES_MAX: usize = 128;

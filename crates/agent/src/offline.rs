@@ -9,7 +9,7 @@ mod judge;
 mod remember;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 pub use self::answer::{Extracted, answer};
 pub use self::facts::facts;
