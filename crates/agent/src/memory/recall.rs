@@ -12,8 +12,8 @@ use super::SaidTurn;
 use crate::context;
 use crate::model::Tokenizer;
 
-/// Turns of a session that are looked through, the newest: a thousand take some milliseconds, and a person who
-/// asks after more of them than that has another way to search.
+/// Turns of a session that are looked through, the newest: a thousand take some twenty milliseconds, while somebody
+/// waits for the answer.
 pub const RECALLED_FROM_MAX: usize = 1000;
 
 /// How soon a word said again counts no more, and how much a long turn is held against it: BM25's usual values.
