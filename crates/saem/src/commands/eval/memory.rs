@@ -9,22 +9,20 @@ mod coverage;
 mod seen;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use agent::memory::Session;
 use anyhow::{Context, Result};
-use models::tokens::TokenCounter;
 use serde_json::json;
 
 use self::conversations::MemorySet;
 use self::seen::Seen;
+use self::tokens::Tokens;
 use crate::args::MemoryEvalSet;
 use crate::output::Output;
-
-/// Whose tokens are counted: those of the model that the product's prices are for.
-const MODEL: &str = "gpt-5-nano";
 
 /// The kind that stands for all questions together.
 const ALL: &str = "all";
@@ -79,10 +77,11 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let mut set = load(set, folder)?;
     set.truncate(limit.unwrap_or(usize::MAX));
-    let sessions = sessions(&set)?;
+    let tokens = &Tokens::new();
+    let sessions = sessions(&set, tokens)?;
     for row in &ROWS {
         let bar = output.progress(set.conversations.len() as u64, "conversations");
-        let kinds = measure(&set, &sessions, row, || bar.inc(1));
+        let kinds = measure(&set, &sessions, row, tokens, || bar.inc(1));
         bar.finish_and_clear();
         print(&set, row, &kinds, output)?;
     }
@@ -125,18 +124,22 @@ fn by_kind(kinds: &Kinds) -> impl Iterator<Item = (&str, &Sums)> {
 }
 
 /// What is held of each conversation after its last turn.
-fn sessions(set: &MemorySet) -> Result<Vec<Session>> {
-    let tokenizer = &TokenCounter::for_model(MODEL);
-    set.conversations.iter().map(|one| seen::remembered(one, tokenizer)).collect()
+fn sessions(set: &MemorySet, tokens: &Tokens) -> Result<Vec<Session>> {
+    set.conversations.iter().map(|one| seen::remembered(one, tokens)).collect()
 }
 
 /// The sums of a row; `done` is called after each conversation.
-fn measure(set: &MemorySet, sessions: &[Session], row: &Row, mut done: impl FnMut()) -> Kinds {
-    let tokenizer = &TokenCounter::for_model(MODEL);
+fn measure(
+    set: &MemorySet,
+    sessions: &[Session],
+    row: &Row,
+    tokens: &Tokens,
+    mut done: impl FnMut(),
+) -> Kinds {
     let mut kinds = Kinds::new();
     for (conversation, session) in set.conversations.iter().zip(sessions) {
         for asked in &conversation.questions {
-            let seen = Seen::new(conversation, session, asked, row, tokenizer);
+            let seen = Seen::new(conversation, session, asked, row, tokens);
             let coverage = set.measure.coverage(&asked.answer, &seen.text);
             let evidence = asked.evidence.iter().filter(|turn| seen.turns.contains(turn)).count();
             for kind in [ALL, &asked.kind] {

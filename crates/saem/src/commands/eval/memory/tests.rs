@@ -20,10 +20,11 @@ const CHANGED_FLOORS: [(&str, f64); 3] =
 #[test]
 fn the_dialogues_are_remembered_as_well_as_they_have_been() {
     let set = conversations::dialogues().unwrap();
-    let sessions = sessions(&set).unwrap();
+    let tokens = &Tokens::new();
+    let sessions = sessions(&set, tokens).unwrap();
     for (row, (name, coverage, evidence)) in ROWS.iter().zip(FLOORS) {
         assert_eq!(row.name, name);
-        let kinds = measure(&set, &sessions, row, || ());
+        let kinds = measure(&set, &sessions, row, tokens, || ());
         let all = kinds[ALL];
         assert_eq!((all.questions, all.with_evidence), (207, 207));
         assert!(100.0 * all.coverage() >= coverage, "{name}: coverage {}", all.coverage());
