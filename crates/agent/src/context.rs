@@ -150,6 +150,12 @@ pub fn answer(material: &Material<'_>, budget: &Budget, tokenizer: &dyn Tokenize
     Context { messages, parts: room.parts, passages: shown }
 }
 
+/// What a turn takes of the context.
+pub(crate) fn turn_tokens(turn: &SaidTurn, tokenizer: &dyn Tokenizer) -> usize {
+    let count = |text: &str| tokenizer.count(text) + MESSAGE_TOKENS;
+    count(&turn.question) + count(&turn.answer)
+}
+
 /// A passage as a model sees it.
 struct Shown {
     number: usize,
@@ -249,8 +255,7 @@ impl Room<'_> {
         let mut fitting = Vec::new();
         let mut is_full = false;
         for turn in turns.iter().rev() {
-            let count = |text: &str| self.tokenizer.count(text) + MESSAGE_TOKENS;
-            let wanted = count(&turn.question) + count(&turn.answer);
+            let wanted = turn_tokens(turn, self.tokenizer);
             is_full = is_full || wanted > self.left.saturating_sub(kept);
             let tokens = if is_full { 0 } else { wanted };
             self.note(kind, Trust::Conversation, format!("turn {}", turn.number), tokens, wanted);

@@ -5,6 +5,7 @@
 
 mod entities;
 mod gate;
+mod recall;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -19,6 +20,7 @@ use crate::text::clip;
 
 pub use self::entities::{Entities, Entity, NewEntity};
 pub use self::gate::{Draft, Rejected, Rewritten, gate};
+pub use self::recall::{RECALLED_FROM_MAX, recall};
 pub use self::versions::{EditError, MemoryEdit, Version};
 
 /// Longest name of a session, in bytes.

@@ -10,7 +10,7 @@ mod recollect;
 mod remember;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 pub use self::answer::{Extracted, answer};
 pub use self::facts::facts;

@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Key(Key),
     /// Forget what has expired and compact the index
     Cleanup,
-    /// Measure the quality of search
+    /// Measure the quality of search and of memory
     #[command(subcommand)]
     Eval(Eval),
     /// Say what is configured, what is missing and what it would add
@@ -283,6 +283,24 @@ pub(crate) enum Eval {
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
     },
+    /// How much of a long conversation a model would still see when it is asked about it
+    Memory {
+        /// Which conversations
+        #[arg(long, value_enum, default_value_t = MemoryEvalSet::Dialogues)]
+        set: MemoryEvalSet,
+        /// The folder with the data sets; SAEM_DATA, if left out
+        #[arg(long = "sets", value_name = "DIR")]
+        sets: Option<PathBuf>,
+        /// Ask only this many questions
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryEvalSet {
+    Locomo,
+    Dialogues,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

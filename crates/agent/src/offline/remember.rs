@@ -10,6 +10,8 @@ use crate::text::clip;
 const SENTENCE_BYTES_MAX: usize = 240;
 
 /// What a fold makes of the memory: sentences that people said, the newest first, as many as fit.
+///
+/// What takes something back is kept as well as values are: a plan that was dropped must not come back.
 #[must_use]
 pub fn remember(fold: &Fold, limits: &MemoryLimits, tokenizer: &dyn Tokenizer) -> Draft {
     let mut draft = Draft { memory: String::new(), entities: Vec::new() };
@@ -28,30 +30,87 @@ pub fn remember(fold: &Fold, limits: &MemoryLimits, tokenizer: &dyn Tokenizer) -
             draft.entities.push(fact);
         }
     }
-    let mut tokens = 0;
-    let mut count = 0;
-    for sentence in kept {
-        let line = format!("{}\n", one_sentence(&sentence));
-        let more = tokenizer.count(&line);
-        let is_known = draft.memory.contains(line.trim_end());
-        if is_known || count == limits.sentences_max || tokens + more > limits.tokens_max {
-            continue;
-        }
-        tokens += more;
-        count += 1;
-        draft.memory.push_str(&line);
-    }
-    draft.memory.truncate(draft.memory.trim_end().len());
+    draft.memory = fitting(&kept, limits, tokenizer);
     draft
 }
 
-/// The sentences of a text that a later answer may need: all of a short one, those with values of a long one.
+/// The sentences that fit, in their order: where not all do, those that say least go first.
+fn fitting(sentences: &[String], limits: &MemoryLimits, tokenizer: &dyn Tokenizer) -> String {
+    let lines: Vec<String> = sentences.iter().map(|sentence| one_sentence(sentence)).collect();
+    let mut places: Vec<usize> = (0..lines.len()).collect();
+    // Of equals the newest: they stand first.
+    places.sort_by_key(|place| lines.get(*place).map(|line| worth(line)));
+    let mut taken: Vec<usize> = Vec::new();
+    let mut tokens = 0;
+    for place in places {
+        let Some(line) = lines.get(place) else { continue };
+        let more = tokenizer.count(line) + 1;
+        let is_known = taken
+            .iter()
+            .filter_map(|known| lines.get(*known))
+            .any(|known| known.contains(line.as_str()));
+        if is_known || taken.len() == limits.sentences_max || tokens + more > limits.tokens_max {
+            continue;
+        }
+        tokens += more;
+        taken.push(place);
+    }
+    taken.sort_unstable();
+    let taken: Vec<&str> =
+        taken.iter().filter_map(|place| lines.get(*place)).map(String::as_str).collect();
+    taken.join("\n")
+}
+
+/// What a sentence is worth where not all fit, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    /// It has a value or a name, or changes what was said before.
+    Kept,
+    Said,
+    /// It asks for what it does not say.
+    Asked,
+}
+
+fn worth(sentence: &str) -> Worth {
+    if has_value(sentence) || has_name(sentence) || changes_something(sentence) {
+        Worth::Kept
+    } else if sentence.ends_with('?') {
+        Worth::Asked
+    } else {
+        Worth::Said
+    }
+}
+
+/// Signs that something said before is taken back or put right.
+const CHANGES_KOREAN: &str =
+    "취소 철회 정정 잊어 없던 없애 지워 지우 삭제 빼고 빼주 그만두 아니라 바꿔 바꾸 바뀌 대신";
+const CHANGES_ENGLISH: &str = "cancel called-off call-off drop forget ignore withdraw remove delete \
+     scrap no-longer any-more anymore instead actually correction changed";
+
+fn changes_something(sentence: &str) -> bool {
+    let joined = sentence.to_lowercase().replace(' ', "-");
+    let mut signs = CHANGES_KOREAN.split(' ').chain(CHANGES_ENGLISH.split_whitespace());
+    signs.any(|sign| joined.contains(sign))
+}
+
+/// Whether a word inside the sentence is written like a name, or stands in quotes.
+fn has_name(sentence: &str) -> bool {
+    let mut inside = sentence.split_whitespace().skip(1);
+    let is_name = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(char::is_uppercase)
+            && letters.next().is_some_and(char::is_alphanumeric)
+    };
+    inside.any(is_name) || !crate::retrieval::quotes(sentence).is_empty()
+}
+
+/// The sentences of a text that a later answer may need: all of a short one, those worth most of a long one.
 fn salient(text: &str) -> Vec<String> {
     let all = lines(text);
     if all.len() <= 2 {
         all
     } else {
-        all.into_iter().filter(|sentence| has_value(sentence)).collect()
+        all.into_iter().filter(|sentence| worth(sentence) == Worth::Kept).collect()
     }
 }
 

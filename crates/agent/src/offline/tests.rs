@@ -130,6 +130,32 @@ fn facts_have_the_name_of_what_they_are_said_of() {
 }
 
 #[test]
+fn what_says_nothing_to_keep_gives_way_first() {
+    let limits = MemoryLimits { sentences_max: 3, ..MemoryLimits::default() };
+    let mut session = Session::new("s".parse().unwrap(), Timestamp(0));
+    for (number, question) in (1..).zip([
+        "하루픽 예산은 500만 원이에요.",
+        "The contact is Ebba Lindqvist.",
+        "오사카 여행은 취소할게요.",
+        "점심 뭐 먹죠?",
+        "날씨가 춥네요.",
+        "고마워요.",
+    ]) {
+        session.add(said(number, question, "네."), &limits);
+    }
+    let draft = remember(&session.fold(&limits).unwrap(), &limits, &Words);
+    let expected =
+        "오사카 여행은 취소할게요.\nThe contact is Ebba Lindqvist.\n하루픽 예산은 500만 원이에요.";
+    assert_eq!(draft.memory, expected);
+    // Of a long text only what is worth most is looked at, what takes something back among it.
+    let long = "So, the summer. It was a nice letter. Brittany is cancelled. We stay at home.";
+    let mut session = Session::new("s".parse().unwrap(), Timestamp(0));
+    (1..=6).for_each(|number| session.add(said(number, long, "Removed."), &limits));
+    let draft = remember(&session.fold(&limits).unwrap(), &limits, &Words);
+    assert_eq!(draft.memory, "Brittany is cancelled.");
+}
+
+#[test]
 fn what_is_remembered_passes_the_gate() {
     let limits = MemoryLimits::default();
     let mut session = Session::new("s".parse().unwrap(), Timestamp(0));

@@ -129,12 +129,9 @@ impl Asked {
     #[must_use]
     pub fn new(question: &str) -> Self {
         let mut words: Vec<String> = Vec::new();
-        for word in split(question) {
-            let stem = if is_korean(&word) { korean_stem(&word) } else { english_stem(&word) };
-            let says_something = !stem.is_empty()
-                && !FUNCTION_WORDS.contains(&word.as_str())
-                && !is_korean_function(&word, stem);
-            if says_something && !words.iter().any(|known| known == stem) {
+        for word in telling_words(&question.to_lowercase()) {
+            let stem = if is_korean(word) { korean_stem(word) } else { english_stem(word) };
+            if !words.iter().any(|known| known == stem) {
                 words.push(stem.to_owned());
             }
         }
@@ -165,6 +162,15 @@ impl Asked {
     }
 }
 
+/// The words that say something, of a text in lower case.
+pub(crate) fn telling_words(lower: &str) -> Vec<&str> {
+    let mut words = split(lower);
+    words.retain(|word| {
+        !FUNCTION_WORDS.contains(word) && !is_korean_function(word, korean_stem(word))
+    });
+    words
+}
+
 fn weight(word: &str) -> f32 {
     let letters = word.chars().count() as f32;
     let per_letter = if is_korean(word) { 1.0 } else { 0.4 };
@@ -187,25 +193,28 @@ fn share_said(word: &str, text: &str) -> f32 {
     if all == 0 { 0.0 } else { (found as f32 / all as f32).powi(2) }
 }
 
-/// Runs of letters and digits of one script, in lower case.
-fn split(text: &str) -> Vec<String> {
+/// Runs of letters and digits of one script, of a text in lower case.
+pub(crate) fn split(lower: &str) -> Vec<&str> {
     let mut words = Vec::new();
-    let mut word = String::new();
+    let (mut start, mut end) = (0, 0);
     let mut was_hangul = false;
-    for letter in text.chars().flat_map(char::to_lowercase) {
+    for (at, letter) in lower.char_indices() {
         let hangul = is_hangul(letter);
         let belongs = letter.is_alphanumeric();
-        if !word.is_empty() && (!belongs || (hangul != was_hangul && !ends_in_digit(&word))) {
-            words.push(std::mem::take(&mut word));
+        let word = lower.get(start..end).unwrap_or_default();
+        if !word.is_empty() && (!belongs || (hangul != was_hangul && !ends_in_digit(word))) {
+            words.push(word);
+            start = at;
         }
         if belongs {
-            word.push(letter);
             was_hangul = hangul;
+            end = at + letter.len_utf8();
+        } else {
+            start = at + letter.len_utf8();
+            end = start;
         }
     }
-    if !word.is_empty() {
-        words.push(word);
-    }
+    words.extend(lower.get(start..end).filter(|word| !word.is_empty()));
     words
 }
 
@@ -214,11 +223,11 @@ fn ends_in_digit(word: &str) -> bool {
     word.ends_with(|letter: char| letter.is_ascii_digit())
 }
 
-fn is_korean(word: &str) -> bool {
+pub(crate) fn is_korean(word: &str) -> bool {
     word.chars().any(is_hangul)
 }
 
-fn korean_stem(word: &str) -> &str {
+pub(crate) fn korean_stem(word: &str) -> &str {
     let cut = PARTICLES.iter().find_map(|particle| word.strip_suffix(particle));
     cut.filter(|stem| stem.chars().count() >= 2 || ends_in_digit(stem)).unwrap_or(word)
 }

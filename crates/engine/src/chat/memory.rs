@@ -135,7 +135,8 @@ impl Copilot {
         };
         let judged = drafted.and_then(|(draft, written_by)| {
             // What is written without a model forgets by rule, oldest first; what a model loses, it lost by mistake.
-            let lost_percent_max = if written_by == OFFLINE { 100 } else { limits.lost_percent_max };
+            let lost_percent_max =
+                if written_by == OFFLINE { 100 } else { limits.lost_percent_max };
             let allowed = MemoryLimits { lost_percent_max, ..*limits };
             let (text, entities) = gate(&fold, &draft, &allowed, &*self.parts.tokenizer)
                 .map_err(|rejected| rejected.to_string())?;

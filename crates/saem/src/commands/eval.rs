@@ -1,9 +1,11 @@
-//! `saem eval`: measures how well search finds what it should, on sets of questions with known answers.
+//! `saem eval`: measures how well search finds and memory keeps, on sets of questions with known answers.
 
 mod figures;
+mod memory;
 mod sets;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agent::identity::Principal;
@@ -30,9 +32,28 @@ const AT_ONCE: usize = 16;
 const MODES: [(Mode, &str); 3] =
     [(Mode::Keyword, "keyword"), (Mode::Vector, "vector"), (Mode::Hybrid, "hybrid")];
 
-pub(crate) async fn run(mut config: Config, eval: args::Eval, output: &Output) -> Result<ExitCode> {
-    let args::Eval::Retrieval { set, sets, limit } = eval;
-    let folder = sets.or_else(|| config::variable("SAEM_DATA").map(Into::into));
+/// What is said where a data set is asked for and its folder is not known.
+const NO_FOLDER: &str =
+    "the data sets are not part of Saem: name their folder with --sets DIR or SAEM_DATA";
+
+pub(crate) async fn run(config: Config, eval: args::Eval, output: &Output) -> Result<ExitCode> {
+    let folder =
+        |named: Option<PathBuf>| named.or_else(|| config::variable("SAEM_DATA").map(PathBuf::from));
+    match eval {
+        args::Eval::Retrieval { set, sets, limit } => {
+            retrieval(config, set, folder(sets), limit, output).await
+        }
+        args::Eval::Memory { set, sets, limit } => memory::run(set, folder(sets), limit, output),
+    }
+}
+
+async fn retrieval(
+    mut config: Config,
+    set: EvalSet,
+    folder: Option<PathBuf>,
+    limit: Option<usize>,
+    output: &Output,
+) -> Result<ExitCode> {
     let mut set = load(set, folder)?;
     set.questions.truncate(limit.unwrap_or(usize::MAX));
     let scratch = Scratch::new()?;
@@ -58,13 +79,11 @@ pub(crate) async fn run(mut config: Config, eval: args::Eval, output: &Output) -
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(set: EvalSet, folder: Option<std::path::PathBuf>) -> Result<Set> {
+fn load(set: EvalSet, folder: Option<PathBuf>) -> Result<Set> {
     if set == EvalSet::Cloudcost {
         return sets::cloudcost();
     }
-    let folder = folder.context(
-        "the data sets are not part of Saem: name their folder with --sets DIR or SAEM_DATA",
-    )?;
+    let folder = folder.context(NO_FOLDER)?;
     match set {
         EvalSet::Korquad => sets::korquad(&folder),
         EvalSet::Hotpotqa => sets::hotpotqa(&folder),
@@ -154,7 +173,7 @@ async fn ask(
 
 /// A folder that goes when the evaluation ends.
 struct Scratch {
-    path: std::path::PathBuf,
+    path: PathBuf,
 }
 
 impl Scratch {

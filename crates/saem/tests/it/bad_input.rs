@@ -68,6 +68,7 @@ fn wrong_calls_say_what_to_do() {
         (&["key", "create", "--scopes", "everything"], "there is no scope"),
         (&["key", "revoke", "nothing"], "there is no key"),
         (&["eval", "retrieval", "--set", "korquad"], "--sets"),
+        (&["eval", "memory", "--set", "locomo"], "--sets"),
     ] {
         let error = world.error(arguments);
         assert!(error.contains(expected), "{arguments:?}: {error}");

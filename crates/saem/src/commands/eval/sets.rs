@@ -187,7 +187,7 @@ pub(crate) fn cloudcost() -> Result<Set> {
     Ok(Set { name: "cloudcost", documents, questions, ranks_documents: false })
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
+pub(crate) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("the data set {} cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is not what it was", path.display()))
