@@ -25,9 +25,15 @@ const ENOUGH: f32 = 0.62;
 const RANKED_MAX: usize = 5;
 
 /// The verdict that the evidence gives. What was said counts before what is written, if the question is about it.
+/// `question` is as it was asked, `query` as it was searched for.
 #[must_use]
-pub fn judge(question: &str, passages: &[Passage], conversation: &Conversation<'_>) -> Verdict {
-    let asked = Asked::new(question);
+pub fn judge(
+    question: &str,
+    query: &str,
+    passages: &[Passage],
+    conversation: &Conversation<'_>,
+) -> Verdict {
+    let asked = Asked::new(query);
     let written = passages.iter().map(|passage| asked.coverage(&passage.text));
     let written = written.fold(0.0, f32::max);
     if let Some(said) = recollect(question, conversation).filter(|said| said.coverage > written) {

@@ -34,6 +34,7 @@ const SIGNS: &[&str] = &[
     "our ",
     "remember",
     "earlier",
+    "again",
     "we said",
     "we talk",
     "we discuss",
@@ -76,15 +77,15 @@ pub fn recollect(question: &str, conversation: &Conversation<'_>) -> Option<Reco
     best
 }
 
-/// What was said, oldest first: the memory, the turns, and the facts, which are always up to date.
+/// What was said, oldest first: the memory and the facts, which are of turns before the last ones, and those.
 fn statements(conversation: &Conversation<'_>) -> Vec<String> {
     let mut statements = stated(conversation.memory);
+    let facts = conversation.entities.as_slice().iter();
+    statements.extend(facts.map(|fact| format!("{}: {}", fact.key, fact.value)));
     for turn in conversation.short_term {
         statements.extend(stated(&turn.answer));
         statements.extend(stated(&turn.question));
     }
-    let facts = conversation.entities.as_slice().iter();
-    statements.extend(facts.map(|fact| format!("{}: {}", fact.key, fact.value)));
     statements
 }
 

@@ -33,10 +33,11 @@ fn what_was_said_answers_questions_about_it() {
     check("우리 팀 이름이 뭐라고 했지?", Some("우리 팀 이름은 한결커머스야."));
     check("예산 알림은 어떻게 만들어요?", None);
     check("내 비밀번호가 뭐였지?", None);
-    let verdict = judge("내 예산이 얼마였지?", &[], &conversation);
+    let verdict = judge("내 예산이 얼마였지?", "내 예산이 얼마였지?", &[], &conversation);
     assert!(verdict.is_sufficient && verdict.ranked_indices.is_empty(), "{verdict:?}");
     let guide = passage("guide", "예산", "예산이 얼마인지는 예산 화면에서 봅니다.", 0.6);
-    let verdict = judge("예산은 얼마까지 되나요?", &[guide], &conversation);
+    let verdict =
+        judge("예산은 얼마까지 되나요?", "예산은 얼마까지 되나요?", &[guide], &conversation);
     assert_eq!(verdict.ranked_indices, [0], "{verdict:?}");
 }
 
@@ -67,16 +68,26 @@ fn evidence_tells_an_answer_from_a_stranger() {
     let stranger = passage("guide", "로그인", "비밀번호는 12자 이상이어야 합니다.", 0.1);
     let verdict = judge(
         "예산 알림은 언제 오나요?",
+        "예산 알림은 언제 오나요?",
         &[stranger.clone(), right],
         &nothing_said(&Entities::default()),
     );
     assert_eq!(verdict.ranked_indices, [1]);
     assert!(verdict.is_sufficient && verdict.confidence > 0.6, "{verdict:?}");
-    let verdict =
-        judge("회사 주차장은 어디인가요?", &[stranger], &nothing_said(&Entities::default()));
+    let verdict = judge(
+        "회사 주차장은 어디인가요?",
+        "회사 주차장은 어디인가요?",
+        &[stranger],
+        &nothing_said(&Entities::default()),
+    );
     assert!(verdict.ranked_indices.is_empty() && verdict.confidence < 0.5, "{verdict:?}");
     let near = passage("guide", "Alerts", "Mails go out at nine.", 0.45);
-    let verdict = judge("예산 알림은 언제 오나요?", &[near], &nothing_said(&Entities::default()));
+    let verdict = judge(
+        "예산 알림은 언제 오나요?",
+        "예산 알림은 언제 오나요?",
+        &[near],
+        &nothing_said(&Entities::default()),
+    );
     assert_eq!(verdict.next_action, Some(NextAction::GetSection), "{verdict:?}");
 }
 

@@ -182,7 +182,7 @@ impl Run {
     /// Answers in the words of the passages, or without any in those of the conversation.
     async fn quote(&mut self, passages: &[Passage], is_partial: bool) -> Result<Answer, Gone> {
         if passages.is_empty() {
-            let said = offline::recollect(&self.query, &self.conversation());
+            let said = offline::recollect(&self.question, &self.conversation());
             let said = said.map(|said| said.text).unwrap_or_default();
             let text = format!("{} “{said}”", reply::said_earlier(self.language));
             self.say(text.clone()).await?;

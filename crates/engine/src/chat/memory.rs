@@ -19,6 +19,9 @@ use crate::error::EngineError;
 /// Turns outside the memory beyond which no model is waited for: a prompt has room for hardly more.
 const UNFOLDED_MAX: usize = 40;
 
+/// Tokens of a rewritten memory and its facts, thinking included: many times what it may have in the end.
+const DRAFT_TOKENS_MAX: u32 = 8_000;
+
 /// How often a rewrite is kept again after a turn came in between.
 const KEEP_TRIES_MAX: usize = 16;
 
@@ -166,7 +169,11 @@ impl Copilot {
     ) -> Result<(Draft, String), String> {
         let (limits, tokenizer) = (&self.rules.memory, &*self.parts.tokenizer);
         let messages = context::fold(fold, limits, tokenizer);
-        let request = ModelRequest { temperature: Some(0.0), ..ModelRequest::new(messages) };
+        let request = ModelRequest {
+            temperature: Some(0.0),
+            tokens_max: Some(DRAFT_TOKENS_MAX),
+            ..ModelRequest::new(messages)
+        };
         let check = |draft: &Draft| {
             let judged: Result<_, Rejected> = gate(fold, draft, limits, tokenizer);
             judged.map(|_| ()).map_err(|rejected| rejected.to_string())

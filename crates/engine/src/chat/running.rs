@@ -28,6 +28,9 @@ use crate::error::EngineError;
 /// How often a turn is written again after others have written its session: each time one of them has got through.
 const KEEP_TRIES_MAX: usize = 16;
 
+/// Tokens of a verdict, thinking included: what is longer has lost its way.
+const VERDICT_TOKENS_MAX: u32 = 4_000;
+
 /// Who answers when no model does.
 pub(super) const OFFLINE: &str = "offline";
 
@@ -228,7 +231,12 @@ impl Run {
 
     async fn judge(&mut self, turn: &mut Turn) -> Result<(), Gone> {
         self.doing(Doing::Judging { passages: turn.passages().len() }).await?;
-        let stand_in = agent::offline::judge(&self.query, turn.passages(), &self.conversation());
+        let stand_in = agent::offline::judge(
+            &self.question,
+            &self.query,
+            turn.passages(),
+            &self.conversation(),
+        );
         let verdict = match self.copilot.parts.models.judge.clone() {
             None => Ok(stand_in.clone()),
             Some(model) => {
@@ -239,8 +247,11 @@ impl Run {
                     turn.passages(),
                     &*self.copilot.parts.tokenizer,
                 );
-                let request =
-                    ModelRequest { temperature: Some(0.0), ..ModelRequest::new(messages) };
+                let request = ModelRequest {
+                    temperature: Some(0.0),
+                    tokens_max: Some(VERDICT_TOKENS_MAX),
+                    ..ModelRequest::new(messages)
+                };
                 self.ask_judge(&*model, request).await?
             }
         };
