@@ -14,6 +14,7 @@
 mod api;
 mod bad_input;
 mod chat;
+mod chat_crash;
 mod cli;
 mod crash;
 mod disk;
