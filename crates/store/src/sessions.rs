@@ -246,7 +246,7 @@ fn add_turn(
     said.insert((tenant, session, turn.number), to_row(&turn.said())?.as_slice())?;
     let mut records = transaction.open_table(tables::RECORDS)?;
     records.insert((tenant, session, turn.id.token.as_str()), to_row(turn)?.as_slice())?;
-    if turn.number % SURPLUS_MAX == 0 {
+    if turn.number.is_multiple_of(SURPLUS_MAX) {
         let first_kept = (turn.number + 1).saturating_sub(SAID_MAX as u64);
         said.retain_in((tenant, session, 0)..(tenant, session, first_kept), |_, _| false)?;
         let own = (tenant, session, "")..(tenant, session, LAST);
