@@ -14,6 +14,7 @@ pub(crate) fn root() -> PathBuf {
 
 /// Runs everything, installing what is needed first.
 pub(crate) fn test() -> Result<()> {
+    crate::needs::install()?;
     step("format", &["fmt", "--all", "--check"], &[])?;
     step(
         "lints",

@@ -5,6 +5,7 @@ mod convert;
 mod fuzz;
 mod gate;
 mod golden;
+mod needs;
 mod tidy;
 mod tokens;
 mod versions;

@@ -20,8 +20,10 @@ pub use self::sessions::{
 /// Why a port did not do what it was asked; variants by who can do something about it.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// The operator: make room on the disk. What was kept is safe, reading goes on.
-    #[error("the disk is full: free some space and try again")]
+    /// The operator: make room, on the disk or in Redis. What was kept is safe, reading goes on.
+    #[error(
+        "there is no room left: free some space on the disk, or raise the maxmemory of Redis, and try again"
+    )]
     Full,
     /// The caller: try again in a moment.
     #[error("{what} is busy: try again in a moment")]

@@ -205,7 +205,7 @@ impl From<PortError> for Problem {
                 "disk_full",
                 "the disk is full",
                 "Nothing more can be kept; reading and searching go on.",
-                "Free some space on the server's disk and try again.",
+                "Free some space on the server's disk, or raise the maxmemory of its Redis, and try again.",
             ),
             PortError::Busy { what } => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,

@@ -7,6 +7,7 @@ mod keys;
 mod ledger;
 mod migrations;
 mod redb_file;
+pub mod redis;
 mod sessions;
 mod tables;
 mod writer;

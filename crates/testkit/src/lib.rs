@@ -12,6 +12,7 @@ pub mod embeddings;
 pub mod fault_server;
 pub mod hostile;
 pub mod model_server;
+pub mod redis_server;
 pub mod samples;
 pub mod scripted_model;
 pub mod sessions;

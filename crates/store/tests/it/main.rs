@@ -5,6 +5,10 @@
     reason = "a test that meets something unexpected should end there"
 )]
 
+mod redis_cluster;
+mod redis_faults;
+mod redis_sessions;
+
 use std::sync::Arc;
 
 use agent::ports::{Audit, DocumentList, Documents, Put};
