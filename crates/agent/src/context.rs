@@ -142,7 +142,9 @@ pub fn answer(material: &Material<'_>, budget: &Budget, tokenizer: &dyn Tokenize
     let memory = room.memory(material.memory, budget.memory + spare);
     let entities = room.entities(material.entities, budget.entities);
     let kept_for_passages = budget.passages.min(room.left);
-    let recalled = room.turns(material.recalled, PartKind::Recalled, kept_for_passages);
+    // What comes back must not push out what was said last.
+    let kept_for_last = kept_for_passages + budget.short_term.min(room.left);
+    let recalled = room.turns(material.recalled, PartKind::Recalled, kept_for_last);
     let turns = room.turns(material.short_term, PartKind::ShortTerm, kept_for_passages);
     let passages = room.passages(material.passages);
     let shown = passages.len();

@@ -81,6 +81,8 @@ pub struct CopilotRules {
     pub turn: TurnLimits,
     pub memory: MemoryLimits,
     pub budget: Budget,
+    /// Tokens for older turns that a question brings back; none for none.
+    pub recall_tokens: Option<usize>,
     /// How long a session is kept after its last use.
     pub session_kept: Duration,
     pub allowance: Allowance,
@@ -96,6 +98,7 @@ impl Default for CopilotRules {
             turn: TurnLimits::default(),
             memory: MemoryLimits::default(),
             budget: Budget::default(),
+            recall_tokens: None,
             session_kept: Duration::from_secs(24 * 3600),
             allowance: Allowance::default(),
             answer_tokens_max: None,

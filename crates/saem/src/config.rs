@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use url::Url;
 
-pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind};
+pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 
 /// The file that users read is the one that holds.
 const DEFAULTS: &str = include_str!("../../../config/default.toml");

@@ -4,7 +4,6 @@ use agent::citation::Citing;
 use agent::context::{self, Material};
 use agent::knowledge::Passage;
 use agent::ledger::Component;
-use agent::memory::SaidTurn;
 use agent::model::{Finish, LanguageModel, ModelError, ModelEvent, ModelRequest, Usage};
 use agent::offline;
 use agent::reply;
@@ -66,13 +65,12 @@ impl Run {
         is_partial: bool,
     ) -> Result<Result<Answer, String>, Gone> {
         let limits = &self.copilot.rules.memory;
-        let recalled: Vec<SaidTurn> = self.session.left_over(limits).to_vec();
         let material = Material {
             question: &self.question,
             language: self.language,
             memory: &self.session.memory.text,
             entities: &self.session.entities,
-            recalled: &recalled,
+            recalled: &self.recalled,
             short_term: self.session.short_term(limits),
             passages,
             is_partial,

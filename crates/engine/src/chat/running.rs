@@ -7,12 +7,12 @@ use agent::context::{self, Conversation, Part};
 use agent::identity::Timestamp;
 use agent::language::Language;
 use agent::ledger::{Account, Booking, Component, Day, Spent};
-use agent::memory::{SaidTurn, Session};
+use agent::memory::{RECALLED_FROM_MAX, SaidTurn, Session, recall};
 use agent::menu::MenuLink;
 use agent::model::structured::{self, StructuredSettings};
 use agent::model::{ModelRequest, Usage};
 use agent::names::TenantId;
-use agent::ports::{KeepSession, KeptSession};
+use agent::ports::{KeepSession, KeptSession, PortError};
 use agent::price::Cost;
 use agent::reply;
 use agent::turn::{
@@ -58,6 +58,10 @@ pub(super) struct Run {
     pub(super) language: Language,
     pub(super) query: String,
     pub(super) session: Session,
+    /// Turns that are in no memory and not among the last, or that the question brings back; oldest first.
+    pub(super) recalled: Vec<SaidTurn>,
+    /// Those, and the last turns.
+    talk: Vec<SaidTurn>,
     pub(super) notes: Vec<String>,
     pub(super) calls: Vec<ModelCall>,
     requests: u32,
@@ -100,6 +104,8 @@ impl Run {
             is_kept,
             told,
             question: text,
+            recalled: Vec::new(),
+            talk: Vec::new(),
             notes: Vec::new(),
             calls: Vec::new(),
             requests: 0,
@@ -159,15 +165,39 @@ impl Run {
                 self.notes.push(format!("what was said before is not at hand: {error}"));
             }
         }
-        let short_term = self.session.short_term(&self.copilot.rules.memory);
-        self.query = agent::offline::contextual(&self.question, short_term);
+        let limits = self.copilot.rules.memory;
+        let short_term = self.session.short_term(&limits).to_vec();
+        self.query = agent::offline::contextual(&self.question, &short_term);
+        self.recalled = self.session.left_over(&limits).to_vec();
+        if let Some(tokens) = self.copilot.rules.recall_tokens {
+            self.bring_back(tokens, short_term.first().map_or(0, |first| first.number)).await;
+        }
+        self.talk = self.recalled.iter().chain(&short_term).cloned().collect();
+    }
+
+    /// Adds the turns before `shown_from` that the question brings back, word for word.
+    async fn bring_back(&mut self, tokens: usize, shown_from: u64) {
+        let parts = &self.copilot.parts;
+        let said =
+            parts.sessions.said(&self.tenant, &self.turn.session, RECALLED_FROM_MAX, self.at);
+        let mut older = match said.await {
+            Ok(said) => said,
+            Err(error) => {
+                tracing::warn!(%error, "older turns could not be loaded");
+                return;
+            }
+        };
+        let known = |turn: &SaidTurn| self.recalled.iter().any(|known| known.number == turn.number);
+        older.retain(|turn| turn.number < shown_from && !known(turn));
+        self.recalled.extend(recall(&self.query, &older, tokens, &*parts.tokenizer));
+        self.recalled.sort_by_key(|turn| turn.number);
     }
 
     pub(super) fn conversation(&self) -> Conversation<'_> {
         Conversation {
             memory: &self.session.memory.text,
             entities: &self.session.entities,
-            short_term: self.session.short_term(&self.copilot.rules.memory),
+            short_term: &self.talk,
         }
     }
 
@@ -416,7 +446,12 @@ impl Run {
             let expires_at = self.copilot.expiry(now);
             let turn = Some(record);
             let keep = KeepSession { session, revision, turn, is_due, now, expires_at };
-            if sessions.keep(&self.tenant, keep).await? {
+            // Whoever does not answer may have kept it all the same: the very same write can be sent again.
+            let is_kept = match sessions.keep(&self.tenant, keep.clone()).await {
+                Err(PortError::Unavailable { .. }) => sessions.keep(&self.tenant, keep).await?,
+                other => other?,
+            };
+            if is_kept {
                 return Ok(Some((number, is_due)));
             }
         }

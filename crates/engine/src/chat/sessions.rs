@@ -13,6 +13,9 @@ use crate::error::EngineError;
 /// Most sessions of a page, and turns that a view shows.
 const PAGE_MAX: usize = 200;
 
+/// Expired sessions that are forgotten at a time; those beyond are absent all the same.
+const SWEPT_MAX: usize = 10_000;
+
 /// A conversation as it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionView {
@@ -137,6 +140,12 @@ impl Copilot {
             return Err(ABSENT);
         }
         self.note(principal, "session.forget", id).await
+    }
+
+    /// Forgets what is left of expired sessions; says of how many.
+    pub async fn sweep(&self) -> Result<u64, EngineError> {
+        let now = self.parts.clock.now();
+        Ok(self.parts.sessions.forget_expired(now, SWEPT_MAX).await?)
     }
 
     /// What was spent on these days, both included.

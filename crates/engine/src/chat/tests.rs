@@ -478,6 +478,26 @@ async fn turns_of_one_session_at_once_are_all_kept_in_some_order() {
     assert_eq!(numbers, (1..=8).collect::<Vec<u64>>());
 }
 
+#[tokio::test]
+async fn what_left_the_memory_comes_back_word_for_word_if_that_is_wanted() {
+    let secret = "비상 연락처는 010-1234-5678이야";
+    for (recall_tokens, expected) in [(None, false), (Some(500), true)] {
+        let mut world = world();
+        world.rules.recall_tokens = recall_tokens;
+        // A memory that keeps the last sentence or two, and no facts.
+        (world.rules.memory.tokens_max, world.rules.memory.entities_max) = (12, 0);
+        let copilot = world.copilot();
+        ask(&copilot, secret).await;
+        for number in 0..12 {
+            ask(&copilot, &format!("My budget is ${number},000. When is a budget alert sent?"))
+                .await;
+        }
+        copilot.settled().await;
+        let record = ask(&copilot, "내가 말한 비상 연락처가 뭐였지?").await;
+        assert_eq!(record.answer.contains("010-1234-5678"), expected, "{}", record.answer);
+    }
+}
+
 async fn six_turns(copilot: &Copilot) {
     for number in 1..=6 {
         ask(copilot, &format!("My budget is ${number},000. When is a budget alert sent?")).await;

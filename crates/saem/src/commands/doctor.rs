@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::backend::Client;
-use crate::config::{Config, EmbedderKind};
+use crate::config::{Config, EmbedderKind, SessionStore};
 use crate::output::Output;
 use crate::presence::Running;
 use crate::wiring::copilot::{self, Origin};
@@ -118,6 +118,7 @@ async fn look(config: &Config, installation: &Installation) -> Result<Vec<Findin
         issuer.clone()
     }));
     findings.push(language_model(config).await);
+    findings.extend(conversations(config).await);
     Ok(findings)
 }
 
@@ -137,4 +138,26 @@ async fn language_model(config: &Config) -> Finding {
         ),
     };
     Finding { what, is_well: true, says }
+}
+
+/// Where conversations are kept, and how safely.
+async fn conversations(config: &Config) -> Vec<Finding> {
+    let what = "conversations";
+    let finding = |is_well, says: String| Finding { what, is_well, says };
+    if config.memory.store == SessionStore::File {
+        let says = "in the data folder, on disk before an answer is said to be kept; memory.store = \"redis\" would \
+                    share them between several servers";
+        return vec![finding(true, says.to_owned())];
+    }
+    let durability = match copilot::redis(&config.memory).await {
+        Ok(redis) => redis.durability().await.map_err(Into::into),
+        Err(error) => Err(error),
+    };
+    match durability {
+        Ok(durability) => {
+            let lines = durability.findings().into_iter();
+            lines.map(|line| finding(!line.is_warning, line.text)).collect()
+        }
+        Err(error) => vec![finding(false, format!("{error:#}"))],
+    }
 }

@@ -154,7 +154,7 @@ async fn run(
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
-    clean_up_nightly(&config, &installation);
+    clean_up_nightly(&config, &installation, copilot);
     let own = async {
         match own_listener {
             Some(listener) => server.serve(listener, stop.clone()).await.cut,
@@ -343,7 +343,7 @@ fn watch_store(installation: &Installation, stop: CancellationToken) {
 }
 
 /// Cleans up once a day, at the hour of the configuration.
-fn clean_up_nightly(config: &Config, installation: &Installation) {
+fn clean_up_nightly(config: &Config, installation: &Installation, copilot: Copilot) {
     let hour = config.cleanup.hour;
     if hour > 23 {
         return;
@@ -358,6 +358,9 @@ fn clean_up_nightly(config: &Config, installation: &Installation) {
             match knowledge.clean_up().await {
                 Ok(report) => tracing::info!(?report, "cleaned up"),
                 Err(error) => tracing::warn!(%error, "the nightly clean-up did not come to an end"),
+            }
+            if let Err(error) = copilot.sweep().await {
+                tracing::warn!(%error, "expired conversations were not swept up");
             }
         }
     });

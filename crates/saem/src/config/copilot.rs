@@ -67,4 +67,17 @@ pub(crate) struct Memory {
     pub(crate) lost_percent_max: usize,
     pub(crate) versions_max: usize,
     pub(crate) hours_kept: u64,
+    pub(crate) recall: bool,
+    pub(crate) recall_tokens: usize,
+    pub(crate) store: SessionStore,
+    pub(crate) redis_urls: Vec<Secret>,
+    pub(crate) redis_cluster: bool,
+}
+
+/// Where conversations are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SessionStore {
+    File,
+    Redis,
 }

@@ -9,6 +9,7 @@ use agent::context::Budget;
 use agent::memory::MemoryLimits;
 use agent::menu::{Menu, MenuEntry};
 use agent::model::LanguageModel;
+use agent::ports::Sessions;
 use agent::price::{Cost, Price, PriceList};
 use agent::turn::TurnLimits;
 use anyhow::{Context, Result, bail};
@@ -17,9 +18,10 @@ use models::chat::{ChatModel, ChatSettings, Endpoint, EndpointSettings, SchemaMo
 use models::fallback::FallbackModel;
 use models::tokens::TokenCounter;
 use serde::Deserialize;
+use store::redis::{RedisSessions, RedisSettings};
 
 use super::Installation;
-use crate::config::{Config, Models, SchemaKind};
+use crate::config::{Config, Memory, Models, SchemaKind, SessionStore};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// Tokens that instructions need at least, and a whole context: less leaves nothing to answer from.
@@ -56,9 +58,13 @@ pub(crate) async fn copilot(
 ) -> Result<Copilot> {
     let found = roles(&config.models).await?;
     let store = Arc::new(installation.store.clone());
+    let sessions: Arc<dyn Sessions> = match config.memory.store {
+        SessionStore::File => Arc::clone(&store) as Arc<dyn Sessions>,
+        SessionStore::Redis => Arc::new(redis(&config.memory).await?),
+    };
     let parts = CopilotParts {
         library: Arc::new(installation.knowledge.clone()),
-        sessions: Arc::clone(&store) as Arc<dyn agent::ports::Sessions>,
+        sessions,
         ledger: Arc::clone(&store) as Arc<dyn agent::ports::Ledger>,
         audit: store,
         models: found.roles,
@@ -71,6 +77,18 @@ pub(crate) async fn copilot(
         watcher,
     };
     Ok(Copilot::new(parts, rules(config)?))
+}
+
+/// The Redis of the configuration, if it answers.
+pub(crate) async fn redis(memory: &Memory) -> Result<RedisSessions> {
+    let settings = RedisSettings {
+        urls: memory.redis_urls.iter().map(|url| url.reveal().to_owned()).collect(),
+        cluster: memory.redis_cluster,
+        ..RedisSettings::default()
+    };
+    RedisSessions::connect(settings).await.context(
+        "memory.store is redis: start it, check memory.redis_urls, or set memory.store = \"file\"",
+    )
 }
 
 /// The models that the configuration names, or an Ollama that is there.
@@ -289,6 +307,7 @@ fn rules(config: &Config) -> Result<CopilotRules> {
             passages: copilot.passages_tokens,
             question: copilot.question_tokens,
         },
+        recall_tokens: memory.recall.then_some(memory.recall_tokens),
         session_kept: Duration::from_secs(memory.hours_kept.saturating_mul(3600)),
         allowance: Allowance {
             requests_max: copilot.requests_max,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::fault_server::{Fault, FaultServer, nobody};
 use testkit::model_server::{Answer, ModelServer};
+use testkit::redis_server::RedisServer;
 
 use crate::world::{PATIENCE, Served, World, cloudcost, shown};
 
@@ -412,4 +413,35 @@ async fn settings_that_cannot_be_are_refused_by_name() {
         let error = shown(&world.run_with(&["ask", "x"], &[(name, value)]));
         assert!(error.starts_with("error: ") && error.contains(why), "{name}: {error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_can_be_kept_in_redis_and_survive_its_absence() {
+    let world = small();
+    let mut redis = RedisServer::start_with(&["--appendfsync", "always"]).await;
+    let url = redis.url();
+    let settings = [("SAEM_MEMORY_STORE", "redis"), ("SAEM_MEMORY_REDIS_URLS", url.as_str())];
+    let served = world.serve_with(&settings).await;
+    for number in 1..=6 {
+        let turn = served.turn(&format!("My budget is ${number},000. {QUESTION}"), "talk").await;
+        assert_eq!((&turn["number"], &turn["persisted"]), (&json!(number), &json!(true)));
+    }
+    let memory = wait_for_memory(&served, 1).await;
+    assert!(memory["memory"].as_str().unwrap().contains("$5,000"), "{memory}");
+    let keys = redis.ask(&["KEYS", "chat:{local:talk}:*"]).await;
+    for part in ["short", "memory", "entities"] {
+        assert!(keys.contains(&format!("chat:{{local:talk}}:{part}")), "{keys}");
+    }
+    let doctor = shown(&world.run_with(&["doctor"], &settings));
+    assert!(doctor.contains("server"), "{doctor}");
+    redis.kill();
+    let turn = served.turn(QUESTION, "talk").await;
+    assert_eq!(
+        (&turn["outcome"], &turn["persisted"]),
+        (&json!("answered"), &json!(false)),
+        "{turn}"
+    );
+    redis.revive().await;
+    let turn = served.turn(QUESTION, "talk").await;
+    assert_eq!((&turn["persisted"], &turn["number"]), (&json!(true), &json!(7)), "{turn}");
 }
