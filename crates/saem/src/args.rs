@@ -271,6 +271,12 @@ pub(crate) enum Key {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Eval {
+    /// Whole turns over the demo's questions: right passages, questions given up, citations
+    Copilot {
+        /// Ask only this many questions
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
     /// nDCG@10, recall@10 and MRR@10 of keyword, vector and hybrid search
     Retrieval {
         /// Which set of questions

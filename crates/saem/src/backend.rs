@@ -17,7 +17,7 @@ use server::api::wire::{
 };
 use store::Store;
 
-pub(crate) use self::chat::{Answering, LocalChat, Told};
+pub(crate) use self::chat::{Answering, LocalChat, Told, Unwatched};
 pub(crate) use self::remote::Client;
 use crate::config::Config;
 use crate::wiring::{self, Claim, Installation};

@@ -25,7 +25,7 @@ pub(crate) struct LocalChat {
 }
 
 /// Commands count nothing.
-struct Unwatched;
+pub(crate) struct Unwatched;
 
 impl Watcher for Unwatched {
     fn turn_ended(&self, _tenant: &TenantId, _record: &TurnRecord) {}

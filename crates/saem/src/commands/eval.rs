@@ -1,5 +1,6 @@
 //! `saem eval`: measures how well search finds and memory keeps, on sets of questions with known answers.
 
+mod copilot;
 mod figures;
 mod memory;
 mod sets;
@@ -43,6 +44,7 @@ pub(crate) async fn run(config: Config, eval: args::Eval, output: &Output) -> Re
         args::Eval::Retrieval { set, sets, limit } => {
             retrieval(config, set, folder(sets), limit, output).await
         }
+        args::Eval::Copilot { limit } => copilot::run(config, limit, output).await,
         args::Eval::Memory { set, sets, limit } => memory::run(set, folder(sets), limit, output),
     }
 }

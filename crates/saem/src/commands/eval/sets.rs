@@ -168,6 +168,9 @@ impl CloudcostQuestion {
 
 const CROSS_LANGUAGE: &str = "cross_language";
 
+/// The questions of the demo corpus, one a line.
+const CLOUDCOST_QUESTIONS: &str = include_str!("../../../../../examples/cloudcost/questions.jsonl");
+
 /// The demo corpus with the questions that belong to it.
 pub(crate) fn cloudcost() -> Result<Set> {
     let documents = DEMO_FILES.iter().map(|file| SetDocument {
@@ -176,7 +179,7 @@ pub(crate) fn cloudcost() -> Result<Set> {
         bytes: file.bytes.to_vec(),
     });
     let mut questions = Vec::new();
-    for line in include_str!("../../../../../examples/cloudcost/questions.jsonl").lines() {
+    for line in CLOUDCOST_QUESTIONS.lines() {
         let question: CloudcostQuestion = serde_json::from_str(line)?;
         let kinds = ["worded", "paraphrase", "paraphrase_hard", CROSS_LANGUAGE];
         if kinds.contains(&question.kind.as_str()) {
@@ -191,4 +194,26 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("the data set {} cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is not what it was", path.display()))
+}
+
+/// A question of the demo corpus as a user would ask it, with what was asked before.
+#[derive(Debug, Deserialize)]
+pub(crate) struct CopilotQuestion {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) history: Vec<String>,
+    pub(crate) question: String,
+    /// Empty for a question that no document answers.
+    #[serde(default)]
+    pub(crate) relevant: Vec<Place>,
+    /// The place of the menu that it is about.
+    #[serde(default)]
+    pub(crate) menu: Option<String>,
+}
+
+/// All questions of the demo corpus.
+pub(crate) fn copilot_questions() -> Result<Vec<CopilotQuestion>> {
+    let read = |line: &str| serde_json::from_str(line).context("a question of the demo");
+    CLOUDCOST_QUESTIONS.lines().map(read).collect()
 }

@@ -1,0 +1,190 @@
+//! `saem eval copilot`: whole turns over the demo's questions: what is found, what is given up, what is cited.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agent::knowledge::Passage;
+use agent::memory::SessionId;
+use agent::names::TenantId;
+use agent::turn::{Done, Outcome, TurnRecord};
+use anyhow::Result;
+use engine::chat::{Copilot, Question, Talk};
+use engine::search::SearchRequest;
+use serde_json::json;
+
+use super::sets::{self, CopilotQuestion};
+use super::{Scratch, fill};
+use crate::backend::Unwatched;
+use crate::commands::demo_files::DEMO_MENU;
+use crate::config::Config;
+use crate::output::Output;
+use crate::wiring::{Installation, copilot};
+
+/// Ranked passages among which the right one must be.
+const RANKS: usize = 3;
+
+/// What is counted over the questions of one kind.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    questions: usize,
+    /// Of questions that have an answer: a right passage is the first, or among the first three.
+    first: usize,
+    among: usize,
+    /// The turn ended without an answer.
+    given_up: usize,
+    /// The right place of the menu was offered.
+    led: usize,
+    citations: usize,
+    citations_valid: usize,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.questions += other.questions;
+        self.first += other.first;
+        self.among += other.among;
+        self.given_up += other.given_up;
+        self.led += other.led;
+        self.citations += other.citations;
+        self.citations_valid += other.citations_valid;
+    }
+}
+
+pub(super) async fn run(
+    mut config: Config,
+    limit: Option<usize>,
+    output: &Output,
+) -> Result<ExitCode> {
+    let set = sets::cloudcost()?;
+    let mut questions = sets::copilot_questions()?;
+    questions.truncate(limit.unwrap_or(usize::MAX));
+    let scratch = Scratch::new()?;
+    config.data.folder = scratch.path.display().to_string();
+    let installation = Installation::open(&config).await?;
+    fill(&installation.knowledge, &set, output).await?;
+    let menu = copilot::read_menu(DEMO_MENU)?;
+    let copilot = copilot::copilot(&config, &installation, menu, Arc::new(Unwatched)).await?;
+    let model = copilot.model_name().unwrap_or("offline").to_owned();
+    let bar = output.progress(questions.len() as u64, "questions");
+    let mut halves: BTreeMap<(&str, String), Counts> = BTreeMap::new();
+    for question in &questions {
+        let counts = ask(&copilot, &installation, question).await?;
+        halves.entry((half(&question.id), question.kind.clone())).or_default().add(&counts);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    for half in ["tuned", "held_out"] {
+        report(half, &halves, &model, output)?;
+    }
+    installation.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Thresholds were chosen on the questions with odd numbers and are reported on the others.
+fn half(id: &str) -> &'static str {
+    let is_odd = id.ends_with(['1', '3', '5', '7', '9']);
+    if is_odd { "tuned" } else { "held_out" }
+}
+
+async fn ask(
+    copilot: &Copilot,
+    installation: &Installation,
+    question: &CopilotQuestion,
+) -> Result<Counts> {
+    let tenant = TenantId::local();
+    let session: SessionId = format!("eval-{}", question.id).parse()?;
+    for before in &question.history {
+        let asked = Question::new(before.clone(), Talk::Known(session.clone()));
+        copilot.ask(&tenant, asked)?.finish().await?;
+    }
+    let asked = Question::new(question.question.clone(), Talk::Known(session));
+    let record = copilot.ask(&tenant, asked)?.finish().await?;
+    let request = SearchRequest { text: record.query.clone(), ..SearchRequest::default() };
+    let found = installation.knowledge.search(&tenant, request).await?.passages;
+    let ranked = ranked(&record, &found);
+    let is_right = |passage: &&Passage| question.relevant.iter().any(|place| place.is_in(passage));
+    let valid = record.citations.iter().filter(|citation| {
+        let mark = format!("[{}]", citation.number);
+        let is_there = found.iter().any(|passage| passage.section == citation.section);
+        record.answer.contains(&mark) && is_there
+    });
+    let led = question.menu.as_ref();
+    Ok(Counts {
+        questions: 1,
+        first: usize::from(ranked.iter().take(1).any(is_right)),
+        among: usize::from(ranked.iter().take(RANKS).any(is_right)),
+        given_up: usize::from(matches!(record.outcome, Outcome::NotFound | Outcome::InPreparation)),
+        led: usize::from(led.is_some_and(|menu| record.menu.iter().any(|link| link.link == *menu))),
+        citations: record.citations.len(),
+        citations_valid: valid.count(),
+    })
+}
+
+/// The passages in the order of the last verdict.
+fn ranked<'a>(record: &TurnRecord, found: &'a [Passage]) -> Vec<&'a Passage> {
+    let verdict = record.done.iter().rev().find_map(|done| match done {
+        Done::Judged { verdict, .. } => Some(verdict),
+        Done::Called { .. } => None,
+    });
+    let places = verdict.map(|verdict| verdict.ranked_indices.as_slice()).unwrap_or_default();
+    let considered = places.iter().filter_map(|place| record.passages.get(*place));
+    let of = |section, chunk| {
+        found.iter().find(|passage| passage.section == section && passage.chunk == chunk)
+    };
+    considered.filter_map(|passage| of(passage.section.clone(), passage.chunk)).collect()
+}
+
+fn report(
+    half: &str,
+    halves: &BTreeMap<(&str, String), Counts>,
+    model: &str,
+    output: &Output,
+) -> Result<()> {
+    let mut answerable = Counts::default();
+    let own = || halves.iter().filter(|((of, _), _)| *of == half);
+    for ((_, kind), counts) in own() {
+        if !matches!(kind.as_str(), "unanswerable" | "menu") {
+            answerable.add(counts);
+        }
+        line(half, kind, counts, model, output)?;
+    }
+    line(half, "answerable", &answerable, model, output)?;
+    let unanswerable = own().find(|((_, kind), _)| kind == "unanswerable");
+    let unanswerable = unanswerable.map(|(_, counts)| *counts).unwrap_or_default();
+    let caught = unanswerable.given_up;
+    let precision = share(caught, caught + answerable.given_up);
+    let recall = share(caught, unanswerable.questions);
+    let false_alarms = share(answerable.given_up, answerable.questions);
+    let valid = share(answerable.citations_valid, answerable.citations);
+    output.json(&json!({
+        "set": "cloudcost", "half": half, "model": model, "hit3": share(answerable.among, answerable.questions),
+        "fallback_precision": precision, "fallback_recall": recall, "false_alarms": false_alarms,
+        "citations_valid": valid,
+    }))?;
+    output.line(&format!(
+        "{half:<9} hit@3 {:.3} · unanswerable caught {recall:.3} · false alarms {false_alarms:.3} · \
+         fallback precision {precision:.3} · citations valid {valid:.3}\n",
+        share(answerable.among, answerable.questions),
+    ))
+}
+
+fn line(half: &str, kind: &str, counts: &Counts, model: &str, output: &Output) -> Result<()> {
+    let Counts { questions, first, among, given_up, led, citations, citations_valid } = *counts;
+    output.json(&json!({
+        "set": "cloudcost", "half": half, "kind": kind, "model": model, "questions": questions,
+        "hit1": share(first, questions), "hit3": share(among, questions), "given_up": share(given_up, questions),
+        "menu_hit": share(led, questions), "citations": citations, "citations_valid": citations_valid,
+    }))?;
+    output.line(&format!(
+        "{half:<9} {kind:<16} {questions:>4} questions  hit@1 {:.3}  hit@3 {:.3}  given up {:.3}  menu {:.3}",
+        share(first, questions),
+        share(among, questions),
+        share(given_up, questions),
+        share(led, questions),
+    ))
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
