@@ -105,6 +105,9 @@ pub struct Found {
     pub keyword_rank: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyword_score: Option<f32>,
+    /// How much of what was asked its words say, rare ones counting more: 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vector_rank: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

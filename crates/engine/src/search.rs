@@ -356,13 +356,21 @@ fn merged(finding: &dyn Finding, question: Language, count: usize) -> Vec<(Chunk
     let score_of = |hits: &[Hit], rank: Option<usize>| {
         rank.and_then(|rank| hits.get(rank.checked_sub(1)?)).map(|hit| fusion::in_steps(hit.score))
     };
+    // The best hit says so much, and the others in proportion.
+    let best = finding.keyword().first().map_or(0.0, |hit| hit.score);
+    let coverage = |score: f32| {
+        let share = if best > 0.0 { score / best } else { 0.0 };
+        fusion::in_steps(finding.coverage() * share)
+    };
     let short = |rank: Option<usize>| rank.and_then(|rank| u32::try_from(rank).ok());
     let fused = fusion::fuse(&keyword, &vector).into_iter().take(count);
     fused
         .map(|Fused { id, score, keyword_rank, vector_rank }| {
+            let keyword_score = score_of(finding.keyword(), keyword_rank);
             let found = Found {
                 keyword_rank: short(keyword_rank),
-                keyword_score: score_of(finding.keyword(), keyword_rank),
+                keyword_score,
+                coverage: keyword_score.map(coverage),
                 vector_rank: short(vector_rank),
                 similarity: score_of(finding.vector(), vector_rank),
             };

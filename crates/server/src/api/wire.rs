@@ -140,6 +140,9 @@ pub struct PassageBody {
 pub struct FoundBody {
     pub keyword_rank: Option<u32>,
     pub keyword_score: Option<f32>,
+    /// How much of what was asked its words say, rare ones counting more: 0 to 1.
+    #[serde(default)]
+    pub coverage: Option<f32>,
     pub vector_rank: Option<u32>,
     pub similarity: Option<f32>,
 }
@@ -149,6 +152,7 @@ impl From<Found> for FoundBody {
         Self {
             keyword_rank: found.keyword_rank,
             keyword_score: found.keyword_score,
+            coverage: found.coverage,
             vector_rank: found.vector_rank,
             similarity: found.similarity,
         }
