@@ -1,5 +1,6 @@
 //! What Saem decides, apart from doing it: retrieval, limits, the words of the product and the ports it speaks through.
 
+pub mod analysis;
 pub mod citation;
 pub mod context;
 pub mod filter;

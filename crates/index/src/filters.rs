@@ -13,7 +13,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{SegmentReader, Term};
 
-use crate::analysis::{SEPARATOR, Terms};
+use crate::tokens::{SEPARATOR, Terms};
 
 /// Between a tag's name and its value; no name holds it.
 const AFTER_NAME: char = '\u{1}';

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, MmapDirectory};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyError, Term};
 
-use crate::analysis::Analyzer;
 use crate::query;
 use crate::schema::{self, Fields};
 use crate::snapshot::{Snapshot, VectorFile};
+use crate::tokens::Analyzer;
 use crate::vectors::{self, Segment, SegmentBuilder};
 
 /// Memory for chunks that wait to be committed.

@@ -1,6 +1,5 @@
 //! Hybrid search over chunks: keywords and vectors, Korean and English, one folder a tenant.
 
-mod analysis;
 mod bits;
 mod filters;
 mod finding;
@@ -10,6 +9,7 @@ mod places;
 mod query;
 mod schema;
 mod snapshot;
+mod tokens;
 mod top;
 pub mod vectors;
 

@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use agent::analysis::{GramPlace, Translation, Word, WordKind, translations, words};
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, SchemaBuilder, TextFieldIndexing, TextOptions};
 use tantivy::{Searcher, TantivyDocument, Term};
 
-use crate::analysis::{
-    Analyzer, GramPlace, TermsTokenizer, Translation, Word, WordKind, translations, words,
-};
+use crate::tokens::{Analyzer, TermsTokenizer};
 
 /// Longest question looked at, in bytes: some 600 syllables. What follows is a pasted document.
 pub(crate) const QUESTION_BYTES_MAX: usize = 2_000;

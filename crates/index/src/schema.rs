@@ -12,9 +12,9 @@ use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 
-use crate::analysis::{Analyzer, TermsTokenizer};
 use crate::filters;
 use crate::query::KeywordFields;
+use crate::tokens::{Analyzer, TermsTokenizer};
 
 /// Names how chunks are analysed; a change of analysis changes it, and every index is built anew.
 pub const RECIPE: &str = "chunks/3";

@@ -1,4 +1,4 @@
-//! Takes mixed Korean and English text apart into the terms that the keyword index keeps.
+//! Takes mixed Korean and English text apart into words: what the keyword index keeps and questions are made of.
 //!
 //! There is no dictionary. A Korean word is kept twice: as overlapping pairs of syllables, which
 //! find it inside compounds and whatever the spacing, and cut to its stem by rule. An English word
@@ -9,35 +9,33 @@ mod glossary;
 mod korean;
 mod latin;
 mod letters;
-mod tokens;
 
-pub(crate) use glossary::{Translation, translations};
-pub(crate) use tokens::{Analyzer, SEPARATOR, Terms, TermsTokenizer};
+pub use glossary::{Translation, translations};
 
 use letters::{Letter, is_hangul, is_ideograph, letters};
 
 /// Longest term, in letters: keys and encoded data beyond this are nothing a person types.
-pub(crate) const TERM_LETTERS_MAX: usize = 64;
+pub const TERM_LETTERS_MAX: usize = 64;
 
 /// A word of a text or of a question, with all the terms that it gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
-    pub(crate) kind: WordKind,
+pub struct Word {
+    pub kind: WordKind,
     /// Whole: the stem of an ordinary word, a code without its hyphens. Empty when too long.
-    pub(crate) stem: String,
+    pub stem: String,
     /// What a compound consists of: `nb` and `4031` of `NB-4031`.
-    pub(crate) parts: Vec<String>,
+    pub parts: Vec<String>,
     /// The words inside `GetCostAndUsage`; they are indexed, but a question is not split so.
-    pub(crate) humps: Vec<String>,
+    pub humps: Vec<String>,
     /// Pairs of syllables; only Korean, Han and kana have any.
-    pub(crate) grams: Vec<Gram>,
+    pub grams: Vec<Gram>,
     /// Where it stands, in bytes.
-    pub(crate) from: usize,
-    pub(crate) to: usize,
+    pub from: usize,
+    pub to: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WordKind {
+pub enum WordKind {
     Ordinary,
     /// Asks or connects, and says nothing itself: `which`, `무엇인가요`.
     Function,
@@ -46,13 +44,13 @@ pub(crate) enum WordKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Gram {
-    pub(crate) text: String,
-    pub(crate) place: GramPlace,
+pub struct Gram {
+    pub text: String,
+    pub place: GramPlace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GramPlace {
+pub enum GramPlace {
     /// Within the stem.
     Stem,
     /// Touches a particle or an ending, so it says little: the 의로 of 혐의로.
@@ -61,8 +59,17 @@ pub(crate) enum GramPlace {
     Single,
 }
 
+impl Word {
+    /// Whether it is more than a word that asks or connects.
+    #[must_use]
+    pub fn says_something(&self) -> bool {
+        self.kind != WordKind::Function
+    }
+}
+
 /// The words of `text`, in order.
-pub(crate) fn words(text: &str) -> Vec<Word> {
+#[must_use]
+pub fn words(text: &str) -> Vec<Word> {
     let letters = letters(text);
     let mut words: Vec<Word> = Vec::new();
     for run in runs(&letters) {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Word, WordKind, words};
+use super::{Word, words};
 
 /// The words of both languages, from the file beside this one.
 static GLOSSARY: LazyLock<Glossary> =
@@ -19,14 +19,15 @@ const PHRASE_WORDS_MAX: usize = 3;
 const PART_SYLLABLES_MIN: usize = 2;
 
 /// What stands in the other language for one of a question's words.
-pub(crate) struct Translation {
-    pub(crate) word: Word,
+pub struct Translation {
+    pub word: Word,
     /// Where in the question the word stands that it is said for, in bytes.
-    pub(crate) from: usize,
+    pub from: usize,
 }
 
 /// The other language's words for everything in a question that the glossary knows.
-pub(crate) fn translations(question: &[Word]) -> Vec<Translation> {
+#[must_use]
+pub fn translations(question: &[Word]) -> Vec<Translation> {
     GLOSSARY.translations(question)
 }
 
@@ -48,7 +49,7 @@ impl Glossary {
     }
 
     fn add(&mut self, names: &str, others: &str) {
-        let others: Vec<Word> = others.split(',').flat_map(words).filter(says_something).collect();
+        let others: Vec<Word> = others.split(',').flat_map(words).filter(Word::says_something).collect();
         for name in names.split(',') {
             let known = self.known.entry(key(&words(name))).or_default();
             for other in &others {
@@ -108,10 +109,6 @@ impl Glossary {
 fn key(words: &[Word]) -> String {
     let stems: Vec<&str> = words.iter().map(|word| word.stem.as_str()).collect();
     stems.join(" ")
-}
-
-fn says_something(word: &Word) -> bool {
-    word.kind != WordKind::Function
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
+use agent::analysis::{Word, words};
 use foldhash::fast::RandomState;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
-
-use super::{Word, WordKind, words};
 
 /// Stands after each term. Words are made of letters, digits and few signs; tags give it up.
 pub(crate) const SEPARATOR: char = '\u{1f}';
@@ -69,11 +68,11 @@ impl Analyzer {
         for piece in text.split_ascii_whitespace() {
             let piece = piece.trim_matches(is_edge);
             if piece.len() > KNOWN_BYTES_MAX {
-                terms.extend(&TextTerms::of(piece, says_something));
+                terms.extend(&TextTerms::of(piece, Word::says_something));
             } else if let Some(known) = self.known.get(piece) {
                 terms.extend(known);
             } else {
-                let fresh = TextTerms::of(piece, says_something);
+                let fresh = TextTerms::of(piece, Word::says_something);
                 terms.extend(&fresh);
                 if self.known.len() >= KNOWN_MAX {
                     self.known.clear();
@@ -83,10 +82,6 @@ impl Analyzer {
         }
         terms
     }
-}
-
-fn says_something(word: &Word) -> bool {
-    word.kind != WordKind::Function
 }
 
 impl TextTerms {
@@ -166,5 +161,46 @@ impl TokenStream for TermsStream<'_> {
 
     fn token_mut(&mut self) -> &mut Token {
         self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::analysis::TERM_LETTERS_MAX;
+
+    use super::*;
+
+    /// What tantivy makes of a field's value.
+    fn terms_of(value: &Terms) -> Vec<String> {
+        let mut terms = Vec::new();
+        TermsTokenizer::default()
+            .token_stream(value.as_str())
+            .process(&mut |token| terms.push(token.text.clone()));
+        terms
+    }
+
+    fn text_terms(text: &str) -> TextTerms {
+        Analyzer::default().terms(text)
+    }
+
+    #[test]
+    fn the_terms_of_a_text_reach_the_index_one_by_one() {
+        let terms = text_terms("NB-4031 오류는");
+        assert_eq!(terms_of(&terms.words), ["nb4031", "nb", "4031", "오류"]);
+        assert_eq!(terms_of(&terms.grams), ["오류", "류는"]);
+    }
+
+    #[test]
+    fn a_term_has_a_longest_length_and_its_syllables_are_found_all_the_same() {
+        let long = "a1".repeat(TERM_LETTERS_MAX);
+        assert!(terms_of(&text_terms(&long).words).is_empty());
+        assert!(!terms_of(&text_terms(&"가나".repeat(TERM_LETTERS_MAX)).grams).is_empty());
+    }
+
+    #[test]
+    fn text_without_words_gives_no_terms() {
+        for text in ["", " \n\t", "…!?", "🙂🙂", "\u{0}\u{301}"] {
+            assert_eq!(text_terms(text), TextTerms::default(), "{text:?}");
+        }
     }
 }
