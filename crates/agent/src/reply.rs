@@ -195,15 +195,42 @@ pub fn fallback(fallback: Fallback, language: Language, menu: &[MenuLink]) -> St
         }
     };
     let mut text = in_language(language, korean, english).to_owned();
-    if !menu.is_empty() {
-        let lead =
-            in_language(language, "다음 메뉴가 도움이 될 수 있습니다.", "These pages may help:");
-        text.push_str(&format!("\n\n{lead}\n"));
+    text.push_str(&pages(language, menu));
+    text
+}
+
+/// Places of the product that may help, behind an answer; empty without any.
+#[must_use]
+pub fn pages(language: Language, menu: &[MenuLink]) -> String {
+    if menu.is_empty() {
+        return String::new();
     }
+    let lead = in_language(language, "다음 메뉴가 도움이 될 수 있습니다.", "These pages may help:");
+    let mut text = format!("\n\n{lead}\n");
     for MenuLink { title, link } in menu {
         text.push_str(&format!("\n- [{title}]({link})"));
     }
     text
+}
+
+/// Signs that a place in the product is asked for.
+const WHERE: &[&str] = &[
+    "어디",
+    "메뉴",
+    "화면",
+    "페이지",
+    "where ",
+    "which page",
+    "which screen",
+    "which menu",
+    "what page",
+];
+
+/// Whether somebody wants to know where something is.
+#[must_use]
+pub fn asks_where(question: &str) -> bool {
+    let lower = question.to_lowercase();
+    WHERE.iter().any(|sign| lower.contains(sign))
 }
 
 /// The note that no model is configured, and how to add one.

@@ -49,7 +49,8 @@ impl Glossary {
     }
 
     fn add(&mut self, names: &str, others: &str) {
-        let others: Vec<Word> = others.split(',').flat_map(words).filter(Word::says_something).collect();
+        let others: Vec<Word> =
+            others.split(',').flat_map(words).filter(Word::says_something).collect();
         for name in names.split(',') {
             let known = self.known.entry(key(&words(name))).or_default();
             for other in &others {

@@ -81,7 +81,8 @@ fn evidence_tells_an_answer_from_a_stranger() {
         &nothing_said(&Entities::default()),
     );
     assert!(verdict.ranked_indices.is_empty() && verdict.confidence < 0.5, "{verdict:?}");
-    let near = passage("guide", "Alerts", "Mails go out at nine.", 0.45);
+    let mut near = passage("guide", "Weekly mail", "Mails go out at nine.", 0.45);
+    near.score = 0.8;
     let verdict = judge(
         "예산 알림은 언제 오나요?",
         "예산 알림은 언제 오나요?",
@@ -89,6 +90,37 @@ fn evidence_tells_an_answer_from_a_stranger() {
         &nothing_said(&Entities::default()),
     );
     assert_eq!(verdict.next_action, Some(NextAction::GetSection), "{verdict:?}");
+}
+
+#[test]
+fn a_name_that_no_passage_has_heard_of_is_no_good_sign() {
+    let texts = ["The budget api has a terraform provider.".to_owned()];
+    let unheard = |question: &str| {
+        Asked::new(question).unheard(&texts).map(str::to_owned).collect::<Vec<String>>()
+    };
+    assert_eq!(unheard("Is there a GraphQL endpoint?"), ["graphql"]);
+    assert_eq!(unheard("예산 API에 JDBC 드라이버가 있나요?"), ["jdbc"]);
+    assert!(unheard("Can a Terraform-managed budget be edited?").is_empty());
+    assert!(unheard("Which budget is mine?").is_empty());
+    let about = passage("guide", "API endpoints", "The API has an endpoint for budgets.", 0.6);
+    let sure = |question: &str| {
+        let verdict = judge(
+            question,
+            question,
+            std::slice::from_ref(&about),
+            &nothing_said(&Entities::default()),
+        );
+        verdict.confidence
+    };
+    assert!(sure("Is there an API endpoint?") > 0.5);
+    assert!(sure("Is there a GraphQL API endpoint?") < 0.5);
+}
+
+#[test]
+fn the_other_language_says_it_too() {
+    let asked = Asked::new("예산 알림은 언제 오나요?");
+    assert!(asked.coverage("A budget alert is sent each morning.") > 0.7);
+    assert!(asked.coverage("Passwords have twelve letters.") < 0.1);
 }
 
 #[test]

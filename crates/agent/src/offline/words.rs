@@ -1,22 +1,129 @@
 //! The words that carry a question, and how much of them a text says.
 
+use crate::analysis::{self, Word, WordKind};
 use crate::language::is_hangul;
 use crate::memory::SaidTurn;
 
 /// A question as words that say something.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     words: Vec<String>,
+    terms: Vec<AskedTerm>,
 }
+
+/// One thing that is asked about.
+#[derive(Debug, Clone, PartialEq)]
+struct AskedTerm {
+    /// The word without its endings.
+    stem: String,
+    /// What a compound consists of.
+    parts: Vec<String>,
+    /// What it is called in the other language.
+    translations: Vec<String>,
+    weight: f32,
+    is_name: bool,
+}
+
+/// What a word of the other language counts: the same thing, perhaps.
+const TRANSLATED: f32 = 0.8;
+
+/// What a code or the name of a product counts more.
+const CODE: f32 = 1.5;
 
 /// English words that ask or connect.
 const FUNCTION_WORDS: &[&str] = &[
-    "a", "about", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "did", "do",
-    "does", "for", "from", "get", "give", "has", "have", "how", "i", "if", "in", "is", "it", "its",
-    "let", "long", "many", "may", "me", "much", "my", "need", "of", "often", "on", "or", "our",
-    "out", "please", "shall", "should", "show", "so", "tell", "that", "the", "their", "them",
-    "then", "there", "these", "they", "this", "those", "to", "us", "want", "was", "we", "what",
-    "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+    "a",
+    "able",
+    "about",
+    "already",
+    "also",
+    "an",
+    "and",
+    "any",
+    "anything",
+    "are",
+    "as",
+    "at",
+    "be",
+    "by",
+    "can",
+    "could",
+    "did",
+    "do",
+    "does",
+    "for",
+    "from",
+    "get",
+    "gets",
+    "give",
+    "got",
+    "happen",
+    "happens",
+    "has",
+    "have",
+    "how",
+    "i",
+    "if",
+    "in",
+    "is",
+    "it",
+    "its",
+    "just",
+    "let",
+    "long",
+    "make",
+    "makes",
+    "many",
+    "may",
+    "me",
+    "more",
+    "much",
+    "my",
+    "need",
+    "of",
+    "often",
+    "on",
+    "once",
+    "or",
+    "our",
+    "out",
+    "please",
+    "possible",
+    "really",
+    "shall",
+    "should",
+    "show",
+    "so",
+    "something",
+    "still",
+    "tell",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "to",
+    "us",
+    "want",
+    "was",
+    "way",
+    "we",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "why",
+    "will",
+    "with",
+    "would",
+    "you",
+    "your",
 ];
 
 /// Korean words that do, and endings of verbs that only ask.
@@ -75,6 +182,116 @@ const FUNCTION_STARTS: &[&str] = &[
     "우리",
     "저희",
     "방법",
+    "있게",
+    "없게",
+    "없이",
+    "없나",
+    "없는",
+    "없으",
+    "되게",
+    "하게",
+    "되면",
+    "돼요",
+    "됩니",
+    "하죠",
+    "할지",
+    "하기",
+    "하지",
+    "않게",
+    "않는",
+    "않고",
+    "안",
+    "못",
+    "더",
+    "덜",
+    "꼭",
+    "미리",
+    "바로",
+    "다시",
+    "먼저",
+    "원래",
+    "그냥",
+    "너무",
+    "많이",
+    "조금",
+    "같이",
+    "모두",
+    "전부",
+    "이번",
+    "지난",
+    "다음",
+    "이런",
+    "저런",
+    "그런",
+    "이렇",
+    "그렇",
+    "저렇",
+    "보려",
+    "보고",
+    "보면",
+    "봐요",
+    "보여",
+    "보이",
+    "볼",
+    "나오",
+    "나와",
+    "나올",
+    "나옵",
+    "나온",
+    "주나",
+    "주는",
+    "줘",
+    "줘요",
+    "주고",
+    "받게",
+    "받는",
+    "받고",
+    "받을",
+    "받았",
+    "받나",
+    "쓰는",
+    "쓸",
+    "써요",
+    "쓰고",
+    "쓰려",
+    "쓰면",
+    "오나",
+    "오는",
+    "올",
+    "와요",
+    "가나",
+    "가는",
+    "알고",
+    "알아",
+    "힘들",
+    "어려",
+    "괜찮",
+    "이유",
+    "경우",
+    "정도",
+    "중",
+    "동안",
+    "뒤",
+    "후",
+    "전에",
+    "때문",
+    "매번",
+    "자꾸",
+    "도와",
+    "하려면",
+    "뭘",
+    "게",
+    "곳",
+    "쪽",
+    "말고",
+    "대신",
+    "거라",
+    "왜요",
+    "싶",
+    "하던",
+    "했는",
+    "됐",
+    "된다",
 ];
 
 /// Particles and endings that follow a noun, the longer ones first.
@@ -135,7 +352,20 @@ impl Asked {
                 words.push(stem.to_owned());
             }
         }
-        Self { words }
+        Self { words, terms: terms(question) }
+    }
+
+    /// Things with names of their own that none of these texts mentions.
+    pub fn unheard<'a>(&'a self, texts: &'a [String]) -> impl Iterator<Item = &'a str> {
+        let is_heard = |term: &AskedTerm| {
+            let is_in = |text: &String| {
+                let parts = term.parts.iter().any(|part| text.contains(part.as_str()));
+                parts || term.share_said(text) > 0.0
+            };
+            texts.iter().any(is_in)
+        };
+        let names = self.terms.iter().filter(|term| term.is_name);
+        names.filter(move |term| !is_heard(term)).map(|term| term.stem.as_str())
     }
 
     #[must_use]
@@ -148,18 +378,78 @@ impl Asked {
         &self.words
     }
 
-    /// How much of it a text says: 0 to 1. Longer words and numbers weigh more.
+    /// How much of it a text says: 0 to 1. Longer words and names weigh more.
     #[must_use]
     pub fn coverage(&self, text: &str) -> f32 {
         let text = text.to_lowercase();
         let (mut said, mut all) = (0.0, 0.0);
-        for word in &self.words {
-            let weight = weight(word);
-            all += weight;
-            said += weight * share_said(word, &text);
+        for term in &self.terms {
+            all += term.weight;
+            said += term.weight * term.share_said(&text);
         }
         if all > 0.0 { said / all } else { 0.0 }
     }
+}
+
+impl AskedTerm {
+    /// How much of it a text in lower case says: 0 to 1.
+    fn share_said(&self, text: &str) -> f32 {
+        let own = share_said(&self.stem, text);
+        if own >= TRANSLATED {
+            return own;
+        }
+        let translated = self.translations.iter().any(|other| text.contains(other.as_str()));
+        if translated { TRANSLATED } else { own }
+    }
+}
+
+/// What is asked about, each thing once.
+fn terms(question: &str) -> Vec<AskedTerm> {
+    let words = analysis::words(question);
+    let translations = analysis::translations(&words);
+    let is_korean_question = is_korean(question);
+    let mut terms: Vec<AskedTerm> = Vec::new();
+    for word in words.iter().filter(|word| word.says_something() && !word.stem.is_empty()) {
+        let surface = question.get(word.from..word.to).unwrap_or_default();
+        let lower = surface.to_lowercase();
+        if is_korean(&lower) && is_korean_function(&lower, &word.stem) {
+            continue;
+        }
+        // A code is written with its hyphens, and a text is searched for English words as they begin.
+        let stem = match word.kind {
+            WordKind::Code => lower,
+            WordKind::Ordinary | WordKind::Function if is_korean(&lower) => word.stem.clone(),
+            WordKind::Ordinary | WordKind::Function => english_stem(&lower).to_owned(),
+        };
+        if terms.iter().any(|known| known.stem == stem) {
+            continue;
+        }
+        let of = |translation: &&analysis::Translation| translation.from == word.from;
+        // A stem may end in an i that the word has as a y.
+        let begins =
+            |other: &analysis::Translation| other.word.stem.trim_end_matches('i').to_owned();
+        let others = translations.iter().filter(of).map(begins);
+        let more = if word.kind == WordKind::Code { CODE } else { 1.0 };
+        let weight = weight(&stem) * more;
+        let is_name = is_name(question, word, is_korean_question);
+        let parts = word.parts.clone();
+        terms.push(AskedTerm { stem, parts, translations: others.collect(), weight, is_name });
+    }
+    terms
+}
+
+/// Whether a word is a name by how it is written: a capital inside a sentence, a digit, Latin letters among Korean.
+fn is_name(question: &str, word: &Word, is_korean_question: bool) -> bool {
+    let surface = question.get(word.from..word.to).unwrap_or_default();
+    let mut letters = surface.chars();
+    let Some(first) = letters.next().filter(char::is_ascii_alphabetic) else { return false };
+    let before = question.get(..word.from).unwrap_or_default().trim_end();
+    let begins = before.is_empty() || before.ends_with(['.', '?', '!', ':']);
+    let rest = letters.as_str();
+    !rest.is_empty()
+        && (is_korean_question
+            || rest.contains(|letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit())
+            || (first.is_ascii_uppercase() && !begins))
 }
 
 /// The words that say something, of a text in lower case.

@@ -38,3 +38,16 @@ fn fallbacks_say_what_the_design_says_and_offer_the_menu() {
     assert!(fallback(Fallback::NotFound, Language::English, &[]).is_ascii());
     assert!(fallback(Fallback::InPreparation, Language::English, &[]).is_ascii());
 }
+
+#[test]
+fn who_asks_where_is_told_from_who_asks_what() {
+    for (question, expected) in [
+        ("세금계산서 어디 있나요", true),
+        ("Which page shows namespaces?", true),
+        ("Where do I change it?", true),
+        ("예산이 뭔가요?", false),
+        ("What is a budget?", false),
+    ] {
+        assert_eq!(asks_where(question), expected, "{question}");
+    }
+}

@@ -33,13 +33,30 @@ enum End {
 }
 
 impl Run {
-    /// Answers from passages, best first.
+    /// Answers from passages, best first, and leads whoever asks where something is.
     pub(super) async fn answer(
         &mut self,
         passages: Vec<Passage>,
         is_partial: bool,
     ) -> Result<Answer, Gone> {
         self.doing(Doing::Answering).await?;
+        let mut answer = self.answer_from(passages, is_partial).await?;
+        if reply::asks_where(&self.question) && answer.outcome.is_complete() {
+            answer.menu = self.copilot.parts.menu.find(&self.query, self.language);
+            let pages = reply::pages(self.language, &answer.menu);
+            if !pages.is_empty() {
+                self.say(pages.clone()).await?;
+                answer.text.push_str(&pages);
+            }
+        }
+        Ok(answer)
+    }
+
+    async fn answer_from(
+        &mut self,
+        passages: Vec<Passage>,
+        is_partial: bool,
+    ) -> Result<Answer, Gone> {
         let Some(model) = self.copilot.parts.models.answer.clone() else {
             let answer = self.quote(&passages, is_partial).await?;
             self.notes.push(reply::no_model(self.language).to_owned());

@@ -19,6 +19,7 @@ mod cli;
 mod crash;
 mod disk;
 mod embedder;
+mod evals;
 mod golden;
 mod hostile;
 mod running;
