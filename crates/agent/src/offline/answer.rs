@@ -35,7 +35,7 @@ pub fn answer(question: &str, passages: &[Passage]) -> Extracted {
         if place > 0 && said_by(&asked, passage) < SHARE_OF_BEST * best {
             continue;
         }
-        let part = part(&asked, passage);
+        let part = without_relative_links(&part(&asked, passage));
         let length = part.chars().count();
         let is_new = !paragraphs.iter().any(|known: &String| known.contains(part.as_str()));
         if part.is_empty() || !is_new || (chars > 0 && chars + length > CHARS_MAX) {
@@ -69,6 +69,28 @@ fn part(asked: &Asked, passage: &Passage) -> String {
         return passage.text.trim().to_owned();
     }
     best_sentences(asked, &passage.text)
+}
+
+/// Links to other files lead nowhere from an answer: their words stay.
+fn without_relative_links(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        let (target, behind) = after.split_once(')').unwrap_or((after, ""));
+        let is_link = before.contains('[') && !target.contains(char::is_whitespace);
+        if is_link && !target.contains("://") && after.contains(')') {
+            let open = before.rfind('[').unwrap_or(0);
+            plain.push_str(before.get(..open).unwrap_or_default());
+            plain.push_str(before.get(open + 1..).unwrap_or_default());
+            rest = behind;
+        } else {
+            plain.push_str(before);
+            plain.push_str("](");
+            rest = after;
+        }
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// A pair without the question that was asked: its first line or sentence, if more follows.

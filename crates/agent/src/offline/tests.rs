@@ -147,6 +147,18 @@ fn an_answer_is_made_of_the_text_and_cites_it() {
 }
 
 #[test]
+fn links_to_other_files_become_their_words() {
+    let said = |text: &str| answer("환불", &[passage("guide", "환불", text, 0.6)]).text;
+    assert_eq!(
+        said("환불은 [감사 로그](../en/audit.md)에 남습니다."),
+        "환불은 감사 로그에 남습니다. [1]"
+    );
+    let kept = "환불은 [여기](https://example.com/a)에서, 목록 a[0](b c)도.";
+    assert_eq!(said(kept), format!("{kept} [1]"));
+    assert_eq!(said("환불 [열린](끝"), "환불 [열린](끝 [1]");
+}
+
+#[test]
 fn steps_stay_whole() {
     let mut steps = passage(
         "guide",
