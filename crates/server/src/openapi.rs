@@ -144,7 +144,14 @@ fn responses(row: &Row, generator: &mut SchemaGenerator) -> Value {
                 json!({ "description": description, "content": { media_type: {} } })
             }
         };
-        responses.insert(gives.status.as_str().to_owned(), response);
+        // One status may come in several forms, as the caller wants it.
+        let known = responses.entry(gives.status.as_str()).or_insert_with(|| response.clone());
+        if let (Some(known), Some(more)) = (
+            known.get_mut("content").and_then(Value::as_object_mut),
+            response.get("content").and_then(Value::as_object),
+        ) {
+            known.extend(more.clone());
+        }
     }
     let problem = json!({ "$ref": "#/components/responses/Problem" });
     if let Access::Needs(_) = row.access {
