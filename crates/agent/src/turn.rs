@@ -60,6 +60,16 @@ pub enum Call {
 }
 
 impl Call {
+    /// The tool's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SearchAll { .. } => "search_all",
+            Self::SearchByMetadata { .. } => "search_by_metadata",
+            Self::GetSection { .. } => "get_section",
+        }
+    }
+
     /// What a search by metadata is held to.
     #[must_use]
     pub fn filter(&self) -> Filter {

@@ -21,12 +21,14 @@ use agent::ports::{Audit, Clock, Entropy, Ledger, Sessions};
 use agent::price::{Cost, PriceList};
 use agent::turn::{TurnId, TurnLimits, TurnRecord};
 use tokio::sync::{Notify, mpsc};
+use tracing::Instrument as _;
 
 pub use self::library::Library;
 use self::running::{Asked, Run};
 pub use self::sessions::{MemoryView, SessionView};
 use crate::error::EngineError;
 use crate::tasks::Tasks;
+use crate::telemetry::{self, Content};
 
 /// Longest question, in bytes: some pages of text.
 pub const QUESTION_BYTES_MAX: usize = 32 << 10;
@@ -75,6 +77,17 @@ pub enum MemoryOutcome {
     Failed,
 }
 
+impl MemoryOutcome {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rewritten => "rewritten",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// Numbers of the configuration.
 #[derive(Debug, Clone)]
 pub struct CopilotRules {
@@ -90,6 +103,8 @@ pub struct CopilotRules {
     pub answer_tokens_max: Option<u32>,
     /// For a whole turn: what is not there then is not waited for.
     pub turn_time_max: Duration,
+    /// Whether traces hold what was asked and answered.
+    pub traced: Content,
 }
 
 impl Default for CopilotRules {
@@ -103,6 +118,7 @@ impl Default for CopilotRules {
             allowance: Allowance::default(),
             answer_tokens_max: None,
             turn_time_max: Duration::from_secs(300),
+            traced: Content::Left,
         }
     }
 }
@@ -232,7 +248,8 @@ impl Copilot {
         let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
         let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept };
         let run = Run::new(self.clone(), asked, question.told, tell);
-        self.parts.tasks.spawn(run.run());
+        let span = telemetry::turn(tenant.as_str(), turn.session.as_str(), &turn.to_string());
+        self.parts.tasks.spawn(run.run().instrument(span));
         Ok(Asking { turn, events })
     }
 

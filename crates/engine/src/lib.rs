@@ -12,6 +12,7 @@ mod knowledge;
 mod reading;
 pub mod search;
 pub mod tasks;
+pub mod telemetry;
 pub mod worker;
 
 pub use cleanup::CleanupReport;

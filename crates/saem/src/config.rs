@@ -29,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) models: Models,
     pub(crate) copilot: Copilot,
     pub(crate) memory: Memory,
+    pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,
     /// The server that does the work instead of this process; only a flag names one.
@@ -123,6 +124,14 @@ pub(crate) enum EmbedderKind {
     BuiltIn,
     Openai,
     None,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Telemetry {
+    pub(crate) otlp_endpoint: String,
+    pub(crate) otlp_headers: Vec<Secret>,
+    pub(crate) content: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]

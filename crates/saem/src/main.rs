@@ -8,6 +8,7 @@ mod output;
 mod presence;
 mod system;
 mod terminal;
+mod traces;
 mod wiring;
 
 use std::io::Write;
@@ -15,7 +16,11 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::args::{Cli, Command};
 use crate::config::{Config, Overrides};
@@ -60,9 +65,21 @@ fn start(cli: Cli) -> Result<ExitCode> {
         bail!("this command works on this machine: leave --server out");
     }
     let config = config::load(&overrides)?;
-    start_log(&config, cli.common.verbose, &cli.command);
+    let sender = start_log(&config, cli.common.verbose, &cli.command)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run(cli, config))
+    runtime.block_on(async {
+        let done = CancellationToken::new();
+        let work = async {
+            let outcome = run(cli, config).await;
+            done.cancel();
+            outcome
+        };
+        match sender {
+            // What the last turn told is sent before the process goes.
+            Some(sender) => tokio::join!(work, sender.run(done.clone())).0,
+            None => work.await,
+        }
+    })
 }
 
 async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
@@ -85,8 +102,8 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
     }
 }
 
-/// Commands for people are quiet about what goes well; a server says what it does.
-fn start_log(config: &Config, verbose: u8, command: &Command) {
+/// Commands for people are quiet about what goes well; a server says what it does. Traces go elsewhere.
+fn start_log(config: &Config, verbose: u8, command: &Command) -> Result<Option<traces::Sender>> {
     let serves = matches!(command, Command::Serve | Command::Demo);
     let level = match (verbose, serves) {
         (0, true) => config.log.level.as_str(),
@@ -94,9 +111,14 @@ fn start_log(config: &Config, verbose: u8, command: &Command) {
         (1, _) => "saem=debug,engine=debug,server=debug,index=debug,store=debug,info",
         (_, _) => "trace",
     };
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(level))
+    let traced = engine::telemetry::TARGET;
+    let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
-    if config.log.format == "json" { log.json().init() } else { log.init() }
+    let filter = EnvFilter::new(format!("{level},{traced}=off"));
+    let log = if config.log.format == "json" { log.json().boxed() } else { log.boxed() };
+    let (layer, sender) = traces::traces(&config.telemetry)?.unzip();
+    let layer = layer.map(|layer| layer.with_filter(filter_fn(move |of| of.target() == traced)));
+    tracing_subscriber::registry().with(log.with_filter(filter)).with(layer).init();
+    Ok(sender)
 }

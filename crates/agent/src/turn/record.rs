@@ -89,6 +89,20 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Partial => "partial",
+            Self::FromConversation => "from_conversation",
+            Self::SmallTalk => "small_talk",
+            Self::NotFound => "not_found",
+            Self::InPreparation => "in_preparation",
+            Self::Long => "long",
+            Self::Incomplete => "incomplete",
+        }
+    }
+
     /// Whether the answer is the whole of what was to be said.
     #[must_use]
     pub fn is_complete(self) -> bool {

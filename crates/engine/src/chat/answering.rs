@@ -10,9 +10,11 @@ use agent::reply;
 use agent::turn::{Citation, Outcome};
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use super::Doing;
 use super::running::{Answer, Gone, Run};
+use crate::telemetry;
 
 /// What a model's answer came to.
 struct Written {
@@ -100,11 +102,14 @@ impl Run {
             ..ModelRequest::new(built.messages)
         };
         let started = Instant::now();
-        let written = self.follow(model, request, built.passages).await;
+        let span = telemetry::model_call(Component::Answer, model.name());
+        let following = self.follow(model, request, built.passages);
+        let written = following.instrument(span.clone()).await;
         let failed = match &written.end {
             End::Broken(why) => Some(why.clone()),
             End::Whole | End::Long | End::Left => None,
         };
+        telemetry::model_called(&span, &written.model, &written.usage, failed.as_deref());
         self.called(Component::Answer, &written.model, written.usage, started, failed);
         let text = written.text.trim_end().to_owned();
         let outcome = match written.end {

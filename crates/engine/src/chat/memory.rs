@@ -11,10 +11,12 @@ use agent::model::{LanguageModel, ModelRequest, Usage};
 use agent::names::TenantId;
 use agent::offline;
 use agent::ports::{KeepSession, KeptSession};
+use tracing::Instrument as _;
 
 use super::running::OFFLINE;
 use super::{Copilot, MemoryOutcome};
 use crate::error::EngineError;
+use crate::telemetry;
 
 /// Turns outside the memory beyond which no model is waited for: a prompt has room for hardly more.
 const UNFOLDED_MAX: usize = 40;
@@ -97,7 +99,12 @@ impl Copilot {
 
     async fn catch_up(&self, tenant: &TenantId, session: &SessionId) {
         for _ in 0..FOLDS_MAX {
-            match self.rewrite_once(tenant, session).await {
+            let span = telemetry::memory_update(tenant.as_str(), session.as_str());
+            let rewritten = self.rewrite_once(tenant, session).instrument(span.clone()).await;
+            if let Ok(Some(outcome)) = &rewritten {
+                telemetry::memory_updated(&span, outcome.as_str());
+            }
+            match rewritten {
                 Ok(Some(outcome)) => {
                     self.parts.watcher.memory_updated(tenant, outcome);
                     if outcome != MemoryOutcome::Rewritten {
@@ -179,11 +186,15 @@ impl Copilot {
             judged.map(|_| ()).map_err(|rejected| rejected.to_string())
         };
         let settings = StructuredSettings::default();
-        let asked = structured::ask_checked(model, request, &settings, check).await;
+        let span = telemetry::model_call(Component::Memory, model.name());
+        let asking = structured::ask_checked(model, request, &settings, check);
+        let asked = asking.instrument(span.clone()).await;
         let (name, usage) = match &asked {
             Ok(answer) => (answer.model.as_str(), answer.usage),
             Err(error) => (model.name(), error.usage()),
         };
+        let failed = asked.as_ref().err().map(ToString::to_string);
+        telemetry::model_called(&span, name, &usage, failed.as_deref());
         self.book_memory(tenant, &fold.session, name, usage).await;
         match asked {
             Ok(answer) => Ok((answer.value, answer.model)),

@@ -21,9 +21,11 @@ use agent::turn::{
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span};
 
 use super::{Copilot, Doing, TurnEvent};
 use crate::error::EngineError;
+use crate::telemetry;
 
 /// How often a turn is written again after others have written its session: each time one of them has got through.
 const KEEP_TRIES_MAX: usize = 16;
@@ -233,7 +235,8 @@ impl Run {
                 if self.doing(Doing::Searching { query: query.clone() }).await.is_err() {
                     return Ok(Err(Gone));
                 }
-                let found = library.search(&self.tenant, query, call.filter()).await;
+                let search = library.search(&self.tenant, query, call.filter());
+                let found = search.instrument(telemetry::tool_call(call.name())).await;
                 let is_first = turn.done().is_empty();
                 let passages = match found {
                     Ok(answer) => {
@@ -252,7 +255,8 @@ impl Run {
                 if self.doing(Doing::Reading { title }).await.is_err() {
                     return Ok(Err(Gone));
                 }
-                let read = library.section(&self.tenant, section).await;
+                let reading = library.section(&self.tenant, section);
+                let read = reading.instrument(telemetry::tool_call(call.name())).await;
                 turn.read(read.map_err(|error| error.to_string()));
             }
         }
@@ -299,7 +303,8 @@ impl Run {
         }
         let started = Instant::now();
         let settings = StructuredSettings::default();
-        let asking = structured::ask::<Verdict>(model, request, &settings);
+        let span = telemetry::model_call(Component::Judge, model.name());
+        let asking = structured::ask::<Verdict>(model, request, &settings).instrument(span.clone());
         let answer = tokio::select! {
             answer = asking => answer,
             () = self.tell.closed() => return Err(Gone),
@@ -310,6 +315,7 @@ impl Run {
         Ok(match answer {
             Ok(answer) => {
                 self.requests += answer.attempts;
+                telemetry::model_called(&span, &answer.model, &answer.usage, None);
                 self.called(Component::Judge, &answer.model, answer.usage, started, None);
                 Ok(answer.value)
             }
@@ -317,6 +323,7 @@ impl Run {
                 tracing::warn!(%error, "the judge gave no verdict");
                 let (usage, why) = (error.usage(), error.to_string());
                 self.requests += 1;
+                telemetry::model_called(&span, model.name(), &usage, Some(&why));
                 self.called(Component::Judge, model.name(), usage, started, Some(why.clone()));
                 Err(why)
             }
@@ -417,6 +424,8 @@ impl Run {
                 false
             }
         };
+        let (span, content) = (Span::current(), self.copilot.rules.traced);
+        telemetry::turn_ended(&span, &record, record.outcome.as_str(), content);
         self.copilot.parts.watcher.turn_ended(&self.tenant, &record);
         let _gone = self.tell.send(TurnEvent::Done(Box::new(record))).await;
         if is_due {

@@ -14,6 +14,7 @@ use agent::price::{Cost, Price, PriceList};
 use agent::turn::TurnLimits;
 use anyhow::{Context, Result, bail};
 use engine::chat::{Allowance, Copilot, CopilotParts, CopilotRules, Roles, Watcher};
+use engine::telemetry::Content;
 use models::chat::{ChatModel, ChatSettings, Endpoint, EndpointSettings, SchemaMode, SecretKey};
 use models::fallback::FallbackModel;
 use models::tokens::TokenCounter;
@@ -316,6 +317,7 @@ fn rules(config: &Config) -> Result<CopilotRules> {
         },
         answer_tokens_max: Some(config.models.answer_tokens_max).filter(|tokens| *tokens > 0),
         turn_time_max: Duration::from_secs(copilot.turn_seconds_max),
+        traced: if config.telemetry.content { Content::Taken } else { Content::Left },
     })
 }
 

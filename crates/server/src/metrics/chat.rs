@@ -8,7 +8,6 @@ use agent::turn::{ModelCall, TurnRecord};
 use engine::chat::{MemoryOutcome, Watcher};
 
 use super::Metrics;
-use crate::api::wire::chat::outcome_name;
 
 /// The numbers of the copilot.
 pub struct ChatMetrics {
@@ -51,7 +50,7 @@ impl ChatMetrics {
 
 impl Watcher for ChatMetrics {
     fn turn_ended(&self, _tenant: &TenantId, record: &TurnRecord) {
-        let outcome = [("outcome", outcome_name(record.outcome))];
+        let outcome = [("outcome", record.outcome.as_str())];
         let help = "Turns by how they ended; not_found and in_preparation are fallbacks";
         self.metrics.counter("saem_turns_total", help, &outcome).add(1);
         let took = Duration::from_millis(record.took_milliseconds);
@@ -64,13 +63,8 @@ impl Watcher for ChatMetrics {
     }
 
     fn memory_updated(&self, _tenant: &TenantId, outcome: MemoryOutcome) {
-        let outcome = match outcome {
-            MemoryOutcome::Rewritten => "rewritten",
-            MemoryOutcome::Refused => "refused",
-            MemoryOutcome::Failed => "failed",
-        };
         let help = "Memories that were due, by what became of them";
-        let labels = [("outcome", outcome)];
+        let labels = [("outcome", outcome.as_str())];
         self.metrics.counter("saem_memory_updates_total", help, &labels).add(1);
     }
 }

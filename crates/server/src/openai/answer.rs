@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::api::wire::chat::outcome_name;
 use crate::events::event;
 use crate::problem::{Problem, clipped};
 
@@ -265,7 +264,7 @@ fn extra(record: &TurnRecord) -> Extra {
     Extra {
         turn: record.id.to_string(),
         session: record.id.session.to_string(),
-        outcome: outcome_name(record.outcome),
+        outcome: record.outcome.as_str(),
         persisted: record.persisted,
         notes: record.notes.clone(),
     }

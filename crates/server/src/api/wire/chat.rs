@@ -7,7 +7,7 @@ use agent::ledger::{Projection, Spent};
 use agent::memory::{Entities, Entity, Memory, NewEntity, Session, Version};
 use agent::menu::MenuLink;
 use agent::ports::SessionLine;
-use agent::turn::{Citation, Considered, ModelCall, Outcome, TurnRecord};
+use agent::turn::{Citation, Considered, ModelCall, TurnRecord};
 use engine::chat::{Doing, MemoryView, SessionView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,21 +141,6 @@ pub struct CallBody {
     pub failed: Option<String>,
 }
 
-/// The name of an outcome.
-#[must_use]
-pub fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Answered => "answered",
-        Outcome::Partial => "partial",
-        Outcome::FromConversation => "from_conversation",
-        Outcome::SmallTalk => "small_talk",
-        Outcome::NotFound => "not_found",
-        Outcome::InPreparation => "in_preparation",
-        Outcome::Long => "long",
-        Outcome::Incomplete => "incomplete",
-    }
-}
-
 impl From<TurnRecord> for TurnBody {
     fn from(record: TurnRecord) -> Self {
         Self {
@@ -163,7 +148,7 @@ impl From<TurnRecord> for TurnBody {
             session: record.id.session.to_string(),
             number: record.number,
             at: record.at.0,
-            outcome: outcome_name(record.outcome).to_owned(),
+            outcome: record.outcome.as_str().to_owned(),
             cost: record.cost().map(agent::price::Cost::dollars),
             question: record.question,
             answer: record.answer,
