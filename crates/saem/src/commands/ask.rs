@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use engine::chat::QUESTION_BYTES_MAX;
 use indicatif::ProgressBar;
 use server::api::wire::chat::{CitationBody, DoingBody, TurnBody};
+use tokio::sync::mpsc;
 
 use crate::args;
 use crate::backend::{Answering, Backend, LocalChat, Told};
@@ -20,7 +21,7 @@ use crate::terminal::Terminal;
 const REMEMBER_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Words of a conversation that are commands.
-const HELP: &str = "/new begins another conversation · /memory shows what is remembered · /quit ends · Ctrl-C stops an answer";
+const HELP: &str = "/new begins another conversation · /memory shows what is remembered · /quit ends · Ctrl-C stops an answer, or ends";
 
 /// Asks one question.
 pub(crate) async fn ask(config: Config, ask: args::Ask, output: &Output) -> Result<ExitCode> {
@@ -48,7 +49,8 @@ pub(crate) async fn chat(config: Config, chat: args::Chat, output: &Output) -> R
         output.line(HELP)?;
     }
     let mut notes = Notes::Shown;
-    while let Some(line) = read_line(is_person).await? {
+    let mut lines = lines()?;
+    while let Some(line) = next_line(&mut lines, is_person).await? {
         match line.trim() {
             "" => continue,
             "/quit" | "/exit" => break,
@@ -220,20 +222,42 @@ fn read_input() -> Result<String> {
     String::from_utf8(bytes).context("the question is not UTF-8 text")
 }
 
-/// The next line; none at the end of the input.
-async fn read_line(is_person: bool) -> Result<Option<String>> {
-    let reading = tokio::task::spawn_blocking(move || -> Result<Option<String>> {
-        if is_person {
-            write!(std::io::stderr(), "\n› ")?;
-            std::io::stderr().flush()?;
+/// The lines of standard input. A thread of its own waits for them, which the end of the process does not wait for.
+fn lines() -> Result<mpsc::Receiver<Result<String>>> {
+    let (tell, lines) = mpsc::channel(1);
+    let reading = move || {
+        loop {
+            let mut bytes = Vec::new();
+            let most = QUESTION_BYTES_MAX as u64 + 2;
+            let read = std::io::stdin().lock().take(most).read_until(b'\n', &mut bytes);
+            let line = match read {
+                Ok(0) => return,
+                Ok(_) => String::from_utf8(bytes).context("the question is not UTF-8 text"),
+                Err(error) => Err(error.into()),
+            };
+            if tell.blocking_send(line).is_err() {
+                return;
+            }
         }
-        let mut bytes = Vec::new();
-        let most = QUESTION_BYTES_MAX as u64 + 2;
-        let count = std::io::stdin().lock().take(most).read_until(b'\n', &mut bytes)?;
-        if count == 0 {
-            return Ok(None);
+    };
+    std::thread::Builder::new().name("standard-input".to_owned()).spawn(reading)?;
+    Ok(lines)
+}
+
+/// The next line; none at the end of the input, or when somebody wants to leave.
+async fn next_line(
+    lines: &mut mpsc::Receiver<Result<String>>,
+    is_person: bool,
+) -> Result<Option<String>> {
+    if is_person {
+        write!(std::io::stderr(), "\n› ")?;
+        std::io::stderr().flush()?;
+    }
+    tokio::select! {
+        line = lines.recv() => line.transpose(),
+        stopped = tokio::signal::ctrl_c() => {
+            stopped?;
+            Ok(None)
         }
-        String::from_utf8(bytes).map(Some).context("the question is not UTF-8 text")
-    });
-    reading.await?
+    }
 }
