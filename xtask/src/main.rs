@@ -5,6 +5,8 @@ mod convert;
 mod fuzz;
 mod gate;
 mod golden;
+mod needs;
+mod python;
 mod tidy;
 mod tokens;
 mod versions;
