@@ -19,7 +19,7 @@ fn demo() -> World {
 }
 
 /// A world that knows one thing.
-fn small() -> World {
+pub(crate) fn small() -> World {
     let world = World::new();
     let page = world.file(
         "budget.md",

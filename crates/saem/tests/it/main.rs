@@ -20,6 +20,8 @@ mod disk;
 mod embedder;
 mod golden;
 mod hostile;
+mod openai_client;
+mod peers;
 mod running;
 mod tenants;
 mod watch;
