@@ -29,7 +29,7 @@ pub(crate) fn small() -> World {
     world
 }
 
-const QUESTION: &str = "When is a budget alert sent?";
+pub(crate) const QUESTION: &str = "When is a budget alert sent?";
 
 #[tokio::test]
 async fn without_a_model_both_languages_are_answered_from_the_documents_with_citations() {
@@ -155,7 +155,7 @@ fn model_settings(base_url: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {
+pub(crate) fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {
     settings.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>()
 }
 

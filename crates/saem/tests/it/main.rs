@@ -22,6 +22,7 @@ mod golden;
 mod hostile;
 mod openai_client;
 mod peers;
+mod real_model;
 mod running;
 mod tenants;
 mod watch;
