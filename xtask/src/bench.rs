@@ -7,24 +7,29 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+
+use crate::python::{Others, Packages, peers, target_folder};
 
 /// The peers, pinned: a figure says which version it was measured against.
-const PEERS: [&str; 6] = [
-    "faiss-cpu==1.15.1",
-    "numpy==2.4.6",
-    "llama-index-core==0.14.25",
-    "llama-index-retrievers-bm25==0.8.0",
-    "llama-index-readers-file==0.7.0",
-    "beautifulsoup4==4.15.0",
-];
+const PEERS: Packages<'_> = Packages {
+    names: &[
+        "faiss-cpu==1.15.1",
+        "numpy==2.4.6",
+        "llama-index-core==0.14.25",
+        "llama-index-retrievers-bm25==0.8.0",
+        "llama-index-readers-file==0.7.0",
+        "beautifulsoup4==4.15.0",
+    ],
+    others: Others::AsNeeded,
+};
 
 /// Runs the bench of this name with these arguments.
 pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     let repository = crate::gate::root();
     let target = target_folder(&repository)?;
     cargo(&repository, &["build", "--release", "--package", "saem", "--package", "bench"])?;
-    let python = peers(&target.join("bench-peers"))?;
+    let python = peers(&target.join("bench-peers"), PEERS)?;
     let data = std::env::var_os("BENCH_DATA").map(PathBuf::from);
     let status = Command::new(target.join("release/bench"))
         .arg(name)
@@ -35,30 +40,6 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
         .status()?;
     ensure!(status.success(), "bench {name} failed");
     Ok(())
-}
-
-/// A Python environment that has the peers; made once, and again when they change.
-fn peers(folder: &Path) -> Result<PathBuf> {
-    let python = folder.join("bin/python");
-    let (wanted, mark) = (PEERS.join("\n"), folder.join("peers.txt"));
-    if std::fs::read_to_string(&mark).is_ok_and(|made| made == wanted) {
-        return Ok(python);
-    }
-    let made = Command::new("python3").args(["-m", "venv"]).arg(folder).status();
-    let missing = "python3 with its venv module is needed: install the package python3-venv";
-    ensure!(made.context(missing)?.success(), missing);
-    let installed =
-        Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PEERS).status()?;
-    ensure!(installed.success(), "the peers cannot be installed: see above");
-    std::fs::write(mark, wanted)?;
-    Ok(python)
-}
-
-fn target_folder(repository: &Path) -> Result<PathBuf> {
-    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let folder = named.unwrap_or_else(|| repository.join("target"));
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder.canonicalize()?)
 }
 
 fn cargo(repository: &Path, arguments: &[&str]) -> Result<()> {

@@ -15,6 +15,8 @@ pub(crate) fn root() -> PathBuf {
 /// Runs everything, installing what is needed first.
 pub(crate) fn test() -> Result<()> {
     crate::needs::install()?;
+    let peers = crate::python::test_peers()?;
+    let peers = peers.to_str().context("the path of the target folder is no text")?;
     step("format", &["fmt", "--all", "--check"], &[])?;
     step(
         "lints",
@@ -26,11 +28,12 @@ pub(crate) fn test() -> Result<()> {
         &["doc", "--workspace", "--no-deps", "--locked", "--document-private-items"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
+    let peers = [("TEST_PEERS", peers)];
     if has_nextest() {
-        step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"], &[])?;
+        step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"], &peers)?;
         step("examples in docs", &["test", "--workspace", "--locked", "--doc"], &[])
     } else {
-        step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &[])
+        step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &peers)
     }
 }
 

@@ -6,6 +6,7 @@ mod fuzz;
 mod gate;
 mod golden;
 mod needs;
+mod python;
 mod tidy;
 mod tokens;
 mod versions;

@@ -8,23 +8,29 @@ use anyhow::{Context, Result, bail};
 /// A program and the Debian package that brings it.
 struct Need {
     program: &'static str,
+    /// With these it ends well at once, if all of it is there.
+    trial: &'static [&'static str],
     package: &'static str,
 }
 
 /// What the tests start.
-const NEEDS: &[Need] = &[Need { program: "redis-server", package: "redis-server" }];
+const NEEDS: &[Need] = &[
+    Need { program: "redis-server", trial: &["--version"], package: "redis-server" },
+    // Debian has Python without the part that makes environments; that package brings Python and pip too.
+    Need { program: "python3", trial: &["-c", "import ensurepip, venv"], package: "python3-venv" },
+];
 
 /// Sees that all of it is there, and installs what is missing where that can be done without asking anybody.
 #[expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
 pub(crate) fn install() -> Result<()> {
-    for need in NEEDS.iter().filter(|need| !is_there(need.program)) {
-        let Need { program, package } = need;
+    for need in NEEDS.iter().filter(|need| !is_there(need)) {
+        let Need { program, package, .. } = need;
         if !(is_debian() && is_root()) {
             bail!(
-                "the tests start {program}, which is not here: install it (on Debian: apt-get install {package})"
+                "the tests start {program}, which is not here or not whole: install it (on Debian: apt-get install {package})"
             );
         }
-        eprintln!("── {program} is not here: installing the package {package}");
+        eprintln!("── {program} is not here or not whole: installing the package {package}");
         // The lists of a fresh machine may be missing or old: fetched only if it does not go without.
         if apt(&["install", "-y", "--no-install-recommends", package]).is_err() {
             apt(&["update"])?;
@@ -34,10 +40,10 @@ pub(crate) fn install() -> Result<()> {
     Ok(())
 }
 
-fn is_there(program: &str) -> bool {
-    let mut version = Command::new(program);
-    version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    version.status().is_ok_and(|status| status.success())
+fn is_there(need: &Need) -> bool {
+    let mut trial = Command::new(need.program);
+    trial.args(need.trial).stdout(Stdio::null()).stderr(Stdio::null());
+    trial.status().is_ok_and(|status| status.success())
 }
 
 fn is_debian() -> bool {
@@ -67,8 +73,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_there_if_it_starts() {
-        assert!(is_there("cargo"));
-        assert!(!is_there("no-program-is-called-this"));
+    fn a_program_is_there_if_its_trial_ends_well() {
+        let need = |program, trial| Need { program, trial, package: "" };
+        assert!(is_there(&need("cargo", &["--version"])));
+        assert!(!is_there(&need("cargo", &["--no-such-flag"])));
+        assert!(!is_there(&need("no-program-is-called-this", &["--version"])));
     }
 }

@@ -11,12 +11,12 @@ use engine::chat::TurnEvent;
 use http::header::{CONTENT_LENGTH, HOST, HeaderMap};
 use http::{HeaderValue, StatusCode};
 
-use self::answer::{Answering, Completion, ModelList};
+use self::answer::{Answering, Completion, Model, ModelList};
 use self::request::ChatRequest;
 use crate::api::Api;
 use crate::events::{self, Telling};
 use crate::guard::{Caller, Shutdown, Standing};
-use crate::input::{Bytes, Json};
+use crate::input::{Bytes, Json, Path};
 use crate::problem::{Code, Problem};
 use crate::routes::{Access, Route};
 
@@ -42,12 +42,19 @@ pub(crate) fn routes() -> Vec<Route<Api>> {
             .gives_other(StatusCode::OK, "text/event-stream"),
         Route::get("/v1/models", read, "Lists the models that a client may name", models)
             .gives::<ModelList>(StatusCode::OK),
+        Route::get("/v1/models/{id}", read, "Shows a model that a client may name", model)
+            .gives::<Model>(StatusCode::OK),
     ];
     routes.into_iter().map(|route| route.tag("openai")).collect()
 }
 
 async fn models() -> Json<ModelList> {
     Json(ModelList::saem())
+}
+
+async fn model(Path(id): Path<String>) -> Result<Json<Model>, Problem> {
+    let found = ModelList::saem().find(&id);
+    found.map(Json).ok_or_else(|| Problem::not_found("model"))
 }
 
 async fn complete(

@@ -20,7 +20,7 @@ fn demo() -> World {
 }
 
 /// A world that knows one thing.
-fn small() -> World {
+pub(crate) fn small() -> World {
     let world = World::new();
     let page = world.file(
         "budget.md",
@@ -30,7 +30,7 @@ fn small() -> World {
     world
 }
 
-const QUESTION: &str = "When is a budget alert sent?";
+pub(crate) const QUESTION: &str = "When is a budget alert sent?";
 
 #[tokio::test]
 async fn without_a_model_both_languages_are_answered_from_the_documents_with_citations() {
@@ -156,7 +156,7 @@ fn model_settings(base_url: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {
+pub(crate) fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {
     settings.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>()
 }
 
@@ -209,6 +209,8 @@ async fn an_openai_client_gets_what_it_knows() {
     let served = world.serve().await;
     let (status, models) = served.get("/v1/models").await;
     assert_eq!((status, &models["data"][0]["id"]), (200, &json!("saem")));
+    assert_eq!(served.get("/v1/models/saem").await, (200, models["data"][0].clone()));
+    assert_eq!(served.get("/v1/models/other").await.0, 404);
     let body = json!({ "model": "saem", "messages": [{ "role": "user", "content": QUESTION }] });
     let (status, whole) = served.post("/v1/chat/completions", &body).await;
     assert_eq!((status, &whole["choices"][0]["finish_reason"]), (200, &json!("stop")));

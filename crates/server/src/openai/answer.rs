@@ -19,8 +19,9 @@ pub(super) struct ModelList {
     data: Vec<Model>,
 }
 
+/// A model that a client may name.
 #[derive(Serialize, JsonSchema)]
-struct Model {
+pub(super) struct Model {
     id: &'static str,
     object: &'static str,
     created: u64,
@@ -31,6 +32,11 @@ impl ModelList {
     pub(super) fn saem() -> Self {
         let model = Model { id: MODEL, object: "model", created: 0, owned_by: "saem" };
         Self { object: "list", data: vec![model] }
+    }
+
+    /// The model of this name.
+    pub(super) fn find(self, id: &str) -> Option<Model> {
+        self.data.into_iter().find(|model| model.id == id)
     }
 }
 
