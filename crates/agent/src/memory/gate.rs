@@ -16,6 +16,7 @@ pub struct Draft {
     /// The whole memory, rewritten: at most 20 sentences, the most recent matters first.
     pub memory: String,
     /// Facts that the new turns say or change.
+    #[schemars(length(max = 25))]
     pub entities: Vec<NewEntity>,
 }
 

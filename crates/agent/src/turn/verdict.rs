@@ -16,11 +16,12 @@ const QUERY_BYTES_MAX: usize = 500;
 pub struct Verdict {
     /// The numbers of the passages that help to answer the question, the best first; leave out those that do not.
     #[serde(with = "from_one")]
-    #[schemars(with = "Vec<u32>")]
+    #[schemars(with = "Vec<u32>", length(max = 20))]
     pub ranked_indices: Vec<usize>,
     /// Whether these passages are enough for a complete and correct answer.
     pub is_sufficient: bool,
     /// What is missing for it, such as "steps", "conditions", "prices"; empty if nothing.
+    #[schemars(length(max = 8))]
     pub missing: Vec<String>,
     /// "get_section" to read the whole section of the best passage, "search_again" to search with refined_query, or null.
     pub next_action: Option<NextAction>,
