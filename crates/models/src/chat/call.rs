@@ -159,8 +159,16 @@ impl Call {
         let until = moment_after(wait);
         let body =
             request::body(&settings.model, &self.request, &self.manner, &settings.extra_body);
-        let endpoint = &self.shared.endpoint;
-        let sent = endpoint.client.post(endpoint.chat.clone()).body(body.to_string()).send();
+        let (endpoint, body) = (&self.shared.endpoint, body.to_string());
+        let send = || endpoint.client.post(endpoint.chat.clone()).body(body.clone()).send();
+        let sent = async {
+            match send().await {
+                // Some servers close a connection after an answer without saying so, and the next request meets that: it
+                // is sent once more, as nobody has read it. llama.cpp's does.
+                Err(error) if was_closed(&error) => send().await,
+                answered => answered,
+            }
+        };
         let Ok(response) = timeout_at(until, sent).await else {
             return Err(self.teller().timed_out(Phase::FirstToken, wait));
         };
@@ -331,4 +339,16 @@ impl Form {
             _ => Self::Stream,
         }
     }
+}
+
+/// Whether the connection ended before a word of an answer.
+fn was_closed(error: &reqwest::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if cause.to_string().contains("connection closed before message completed") {
+            return true;
+        }
+        source = cause.source();
+    }
+    false
 }

@@ -124,3 +124,33 @@ async fn milliseconds_are_understood_too() {
     let settings = ChatSettings { retry_wait_max: Duration::from_secs(3600), ..patient() };
     assert_eq!(hear(&model(&server.base_url, settings), question()).await.text(), "ok");
 }
+
+/// Answers the first request of each connection, and closes at the second without a word.
+async fn forgetful() -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            if stream.read(&mut request).await.unwrap() == 0 {
+                continue;
+            }
+            let body = r#"{"choices":[{"message":{"content":"샘물"},"finish_reason":"stop"}]}"#;
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nkeep-alive: timeout=5";
+            let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            let _second = stream.read(&mut request).await;
+        }
+    });
+    base_url
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_was_closed_costs_no_try() {
+    let model = model(&forgetful().await, settings());
+    for _ in 0..3 {
+        let heard = hear(&model, question()).await;
+        assert_eq!((heard.text().as_str(), &heard.error), ("샘물", &None));
+    }
+}
