@@ -126,11 +126,12 @@ async fn milliseconds_are_understood_too() {
 }
 
 /// Answers the first request of each connection, and closes at the second without a word.
-async fn forgetful() -> String {
+async fn forgetful() -> (String, tokio::task::JoinSet<()>) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-    tokio::spawn(async move {
+    let mut serving = tokio::task::JoinSet::new();
+    serving.spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut request = [0; 4096];
             if stream.read(&mut request).await.unwrap() == 0 {
@@ -143,12 +144,13 @@ async fn forgetful() -> String {
             let _second = stream.read(&mut request).await;
         }
     });
-    base_url
+    (base_url, serving)
 }
 
 #[tokio::test]
 async fn a_kept_connection_that_was_closed_costs_no_try() {
-    let model = model(&forgetful().await, settings());
+    let (base_url, _serving) = forgetful().await;
+    let model = model(&base_url, settings());
     for _ in 0..3 {
         let heard = hear(&model, question()).await;
         assert_eq!((heard.text().as_str(), &heard.error), ("샘물", &None));
