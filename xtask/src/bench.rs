@@ -10,13 +10,16 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// The peers, pinned: a figure says which version it was measured against.
-const PEERS: [&str; 6] = [
+const PEERS: [&str; 9] = [
     "faiss-cpu==1.15.1",
     "numpy==2.4.6",
     "llama-index-core==0.14.25",
     "llama-index-retrievers-bm25==0.8.0",
     "llama-index-readers-file==0.7.0",
     "beautifulsoup4==4.15.0",
+    "pydantic-ai-slim[openai]==2.66.0",
+    "langgraph==1.2.20",
+    "openai==3.49.0",
 ];
 
 /// Runs the bench of this name with these arguments.
