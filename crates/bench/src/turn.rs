@@ -1,5 +1,6 @@
 //! `bench turn`: whole turns of the copilot over HTTP, beside pydantic-ai and LangGraph with the same model.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -103,9 +104,11 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
         embedder: "built-in",
         model: Some(stub.base_url.clone()),
     };
-    let faq = corpus.join("faq");
-    let guides = corpus.join("guides");
-    saem.run(&["ingest".as_ref(), faq.as_os_str(), guides.as_os_str()])?;
+    for (folder, kind) in [("guides", "guide"), ("faq", "faq")] {
+        let path = corpus.join(folder);
+        let arguments = ["--collection", folder, "--type", kind].map(OsStr::new);
+        saem.run(&[&[OsStr::new("ingest"), path.as_os_str()], &arguments[..]].concat())?;
+    }
     let key = key(&saem)?;
     let server = saem.serve()?;
     let talk = Talk { server: &server, key, questions };
