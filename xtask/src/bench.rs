@@ -20,6 +20,9 @@ const PEERS: Packages<'_> = Packages {
         "llama-index-retrievers-bm25==0.8.0",
         "llama-index-readers-file==0.7.0",
         "beautifulsoup4==4.15.0",
+        "pydantic-ai-slim[openai]==2.66.0",
+        "langgraph==1.2.20",
+        "openai==3.49.0",
     ],
     others: Others::AsNeeded,
 };

@@ -23,6 +23,8 @@ usage: cargo xtask CHORE
                     vectors beside FAISS at the same recall, and hybrid search over HTTP; 100,000 chunks unless said
   bench ingest [--documents N] [--rounds N]
                     Markdown and HTML into a searchable index, beside LlamaIndex; 10,000 documents unless said
+  bench turn [--turns N] [--rounds N]
+                    whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   fuzz [chunker|html] [--seconds N] [--keep]
                     looks for documents that break their reader, a minute each unless it is said otherwise;
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
-        ["bench", name @ ("search" | "ingest"), rest @ ..] => bench::run(name, rest),
+        ["bench", name @ ("search" | "ingest" | "turn"), rest @ ..] => bench::run(name, rest),
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// Most conditions in one filter: more is a mistake or an attack.
@@ -34,12 +35,54 @@ pub const BUILT_IN_TAGS: &[&str] = &[
 pub type Tags = BTreeMap<String, Vec<TagValue>>;
 
 /// One value of a tag. Dates are text in ISO form, so that their order is the text's order.
-#[derive(Debug, Clone, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, PartialOrd, Serialize)]
 #[serde(untagged)]
 pub enum TagValue {
     Flag(bool),
     Number(f64),
     Text(String),
+}
+
+/// By hand: every passage that is loaded has a dozen of them, and trying one kind after the other builds an error for
+/// each that it is not.
+impl<'de> Deserialize<'de> for TagValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TagVisitor)
+    }
+}
+
+struct TagVisitor;
+
+impl Visitor<'_> for TagVisitor {
+    type Value = TagValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false, a number or a text")
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<TagValue, E> {
+        Ok(TagValue::Flag(flag))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<TagValue, E> {
+        Ok(TagValue::Number(number as f64))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<TagValue, E> {
+        Ok(TagValue::Number(number as f64))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<TagValue, E> {
+        Ok(TagValue::Number(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<TagValue, E> {
+        Ok(TagValue::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<TagValue, E> {
+        Ok(TagValue::Text(text))
+    }
 }
 
 /// Every condition must hold.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::filter::TagValue;
 use crate::knowledge::Passage;
 
 /// The `doc_type` whose passages are questions with their answers.
@@ -32,7 +33,7 @@ impl Shares {
 #[must_use]
 pub fn is_faq(passage: &Passage) -> bool {
     let types = passage.tags.get("doc_type").map_or(&[][..], Vec::as_slice);
-    types.iter().any(|value| value.to_string() == FAQ)
+    types.iter().any(|value| matches!(value, TagValue::Text(name) if name == FAQ))
 }
 
 /// Picks the best of each kind up to its share, lets one kind fill up for the other, and keeps the order.
@@ -60,11 +61,33 @@ const COMPARED_WORDS_MAX: usize = 200;
 /// Leaves out every passage that says the same as one before it.
 #[must_use]
 pub fn without_repeats(passages: Vec<Passage>) -> Vec<Passage> {
+    first_of_each(passages, |_| false)
+}
+
+/// The same as far as [`share_out`] looks: what comes after the last passage that it takes is left out as well.
+#[must_use]
+pub fn without_repeats_to_share(passages: Vec<Passage>, shares: Shares) -> Vec<Passage> {
+    let (mut faq, mut guide) = (0, 0);
+    first_of_each(passages, |passage| {
+        *(if is_faq(passage) { &mut faq } else { &mut guide }) += 1;
+        faq >= shares.faq && guide >= shares.guide
+    })
+}
+
+/// Every passage that says something new, up to the first that is the last.
+fn first_of_each(
+    passages: Vec<Passage>,
+    mut is_last: impl FnMut(&Passage) -> bool,
+) -> Vec<Passage> {
     let mut kept: Vec<(Vec<u64>, Passage)> = Vec::with_capacity(passages.len());
     for passage in passages {
         let shingles = shingles(&passage.text);
         if !kept.iter().any(|(earlier, _)| is_same(earlier, &shingles)) {
+            let is_last = is_last(&passage);
             kept.push((shingles, passage));
+            if is_last {
+                break;
+            }
         }
     }
     kept.into_iter().map(|(_, passage)| passage).collect()
@@ -108,12 +131,7 @@ pub fn exact_first(passages: Vec<Passage>, quotes: &[String]) -> Vec<Passage> {
 
 /// Runs of three words as numbers, sorted, without regard to case and punctuation.
 fn shingles(text: &str) -> Vec<u64> {
-    let words: Vec<u64> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .take(COMPARED_WORDS_MAX)
-        .map(word_number)
-        .collect();
+    let words = words(text);
     let mut shingles: Vec<u64> = match words.as_slice() {
         [] | [_] | [_, _] => words,
         words => words.windows(3).map(|run| run.iter().fold(FNV_START, mixed)).collect(),
@@ -131,20 +149,55 @@ fn mixed(sum: u64, part: &u64) -> u64 {
     (sum ^ part).wrapping_mul(FNV_PRIME)
 }
 
-fn word_number(word: &str) -> u64 {
-    let lower = word.chars().flat_map(char::to_lowercase);
-    lower.fold(FNV_START, |sum, letter| mixed(sum, &u64::from(u32::from(letter))))
+/// The first words of a text, as numbers.
+fn words(text: &str) -> Vec<u64> {
+    let mut words = Vec::with_capacity(COMPARED_WORDS_MAX);
+    let mut open = None;
+    for letter in text.chars() {
+        let sum = open.unwrap_or(FNV_START);
+        let added = |letter: char| mixed(sum, &u64::from(u32::from(letter)));
+        open = match letter {
+            'a'..='z' | '0'..='9' => Some(added(letter)),
+            'A'..='Z' => Some(added(letter.to_ascii_lowercase())),
+            // Nearly all that is left, and neither to be looked up nor with a small form.
+            '가'..='힣' => Some(added(letter)),
+            _ if letter.is_alphanumeric() => {
+                let lower = letter.to_lowercase();
+                Some(lower.fold(sum, |sum, letter| mixed(sum, &u64::from(u32::from(letter)))))
+            }
+            _ => {
+                words.extend(open);
+                None
+            }
+        };
+        if words.len() == COMPARED_WORDS_MAX {
+            return words;
+        }
+    }
+    words.extend(open);
+    words
 }
 
 fn is_same(a: &[u64], b: &[u64]) -> bool {
     let (small, large) = if a.len() < b.len() { (a, b) } else { (b, a) };
-    // Far apart in size, they cannot share enough: most pairs end here.
-    if (small.len() as f32) < SAME_SHARE * large.len() as f32 {
+    let is_enough = |shared: usize| {
+        let all = small.len() + large.len() - shared;
+        all == 0 || shared as f32 >= SAME_SHARE * all as f32
+    };
+    // So many of them may be missing; texts about different things have lost them after a few words.
+    let mut shared_at_most = small.len();
+    if !is_enough(shared_at_most) {
         return false;
     }
-    let shared = small.iter().filter(|shingle| large.binary_search(shingle).is_ok()).count();
-    let all = small.len() + large.len() - shared;
-    all == 0 || shared as f32 >= SAME_SHARE * all as f32
+    for shingle in small {
+        if large.binary_search(shingle).is_err() {
+            shared_at_most -= 1;
+            if !is_enough(shared_at_most) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -185,6 +238,30 @@ mod tests {
         let passages = texts.map(|text| passage("guide", text)).to_vec();
         let kept: Vec<String> = without_repeats(passages).into_iter().map(|p| p.text).collect();
         assert_eq!(kept, [texts[0], texts[2]]);
+    }
+
+    #[test]
+    fn what_is_shared_out_does_not_depend_on_what_comes_after() {
+        let kinds = "gfggfgggfggfggffggfg";
+        for length in 0..kinds.len() {
+            let texts = (0..).map(|place| format!("Text {} of the guide", place / 2));
+            let passages: Vec<Passage> = kinds
+                .chars()
+                .zip(texts)
+                .take(length)
+                .map(|(kind, text)| passage(if kind == 'f' { "faq" } else { "guide" }, &text))
+                .collect();
+            let shares = Shares { faq: 2, guide: 3 };
+            let all = share_out(without_repeats(passages.clone()), shares);
+            assert_eq!(share_out(without_repeats_to_share(passages, shares), shares), all);
+        }
+    }
+
+    #[test]
+    fn case_and_signs_do_not_make_another_text() {
+        assert_eq!(shingles("Ärger, über ALLES — 예산을!"), shingles("ärger über alles: 예산을"));
+        assert_eq!(shingles(""), shingles(" — "));
+        assert_ne!(shingles("a b c"), shingles("a bc"));
     }
 
     #[test]

@@ -7,19 +7,40 @@ use anyhow::{Context, Result, ensure};
 
 pub(crate) struct Connection {
     reader: BufReader<TcpStream>,
-    host: String,
+    /// The headers that every request has.
+    headers: String,
 }
 
 impl Connection {
     pub(crate) fn open(address: &str) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Ok(Self { reader: BufReader::new(stream), host: address.to_owned() })
+        Ok(Self { reader: BufReader::new(stream), headers: format!("Host: {address}\r\n") })
+    }
+
+    /// The same with an API key.
+    pub(crate) fn with_key(mut self, key: &str) -> Self {
+        self.headers.push_str(&format!("Authorization: Bearer {key}\r\n"));
+        self
     }
 
     /// The body of the answer to a GET; anything but 200 is an error.
     pub(crate) fn get(&mut self, path: &str) -> Result<Vec<u8>> {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);
+        let request = format!("GET {path} HTTP/1.1\r\n{}\r\n", self.headers);
+        self.exchange(&request)
+    }
+
+    /// The body of the answer to a POST of JSON; anything but 200 is an error.
+    pub(crate) fn post(&mut self, path: &str, json: &str) -> Result<Vec<u8>> {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\n{}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{json}",
+            self.headers,
+            json.len()
+        );
+        self.exchange(&request)
+    }
+
+    fn exchange(&mut self, request: &str) -> Result<Vec<u8>> {
         self.reader.get_mut().write_all(request.as_bytes())?;
         let mut line = String::new();
         self.reader.read_line(&mut line)?;

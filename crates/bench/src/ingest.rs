@@ -60,6 +60,7 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
             program: places.program.clone(),
             data: data.path().to_owned(),
             embedder: "none",
+            model: None,
         };
         usage::settle()?;
         let ran = saem.run(&["ingest".as_ref(), folder.as_os_str()])?;
@@ -148,6 +149,7 @@ fn with_vectors(places: &Places, corpus: &Corpus, size: &Size, work: &Path) -> R
             program: places.program.clone(),
             data: data.path().to_owned(),
             embedder: "built-in",
+            model: None,
         };
         let ran = saem.run(&["ingest".as_ref(), folder.as_os_str()])?;
         ingest.push(pieces.len() as f64 / ran.wall.as_secs_f64());

@@ -1,4 +1,4 @@
-//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search` and `… ingest`.
+//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest` and `… turn`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench takes the time, and the environment tells it where things are"
@@ -11,7 +11,10 @@ mod peer;
 mod report;
 mod saem;
 mod search;
+mod stub;
+mod talk;
 mod texts;
+mod turn;
 mod usage;
 
 use std::path::PathBuf;
@@ -32,6 +35,7 @@ pub(crate) struct Places {
 
 const HELP: &str = "\
 usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N] [--rounds N]
+   |   bench turn [--turns N] [--rounds N]
 
 The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA.";
 
@@ -80,6 +84,12 @@ fn run() -> Result<()> {
                 rounds: number("--rounds", 3)?,
             },
         ),
+        Some("turn") => turn::run(
+            &places()?,
+            &turn::Size { turns: number("--turns", 1000)?, rounds: number("--rounds", 5)? },
+        ),
+        // The model of `bench turn`, which starts it.
+        Some("stub") => stub::run(),
         _ => bail!(HELP),
     }
 }

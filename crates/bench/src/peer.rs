@@ -1,4 +1,4 @@
-//! A peer: a Python program that does one thing for each line it is given, and answers in JSON.
+//! A peer: a program, mostly in Python, that does one thing for each line it is given, and answers in JSON.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -18,15 +18,15 @@ impl Peer {
     /// Starts one of the programs in `peers/`.
     pub(crate) fn start(python: &Path, name: &str, arguments: &[&Path]) -> Result<Self> {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(name);
-        let mut child = Command::new(python)
-            .arg(&program)
-            .args(arguments)
-            // One thread each: that is what is compared.
-            .env("OMP_NUM_THREADS", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("{} with {}", program.display(), python.display()))?;
+        let mut command = Command::new(python);
+        // One thread each: that is what is compared.
+        command.arg(&program).args(arguments).env("OMP_NUM_THREADS", "1");
+        Self::of(command).with_context(|| format!("{} {}", python.display(), program.display()))
+    }
+
+    /// Starts a program that keeps to the same form.
+    pub(crate) fn of(mut command: Command) -> Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take().context("its input")?;
         let output = BufReader::new(child.stdout.take().context("its output")?);
         Ok(Self { child, input, output })

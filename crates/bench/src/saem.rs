@@ -28,6 +28,8 @@ pub(crate) struct Saem {
     pub(crate) program: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) embedder: &'static str,
+    /// Where its language model is, up to and including `/v1`.
+    pub(crate) model: Option<String>,
 }
 
 impl Saem {
@@ -38,6 +40,9 @@ impl Saem {
             .env("SAEM_LOG_LEVEL", "error")
             .arg("--data")
             .arg(&self.data);
+        if let Some(model) = &self.model {
+            command.env("SAEM_MODELS_BASE_URL", model).env("SAEM_MODELS_MODEL", "stub");
+        }
         command
     }
 
@@ -45,11 +50,17 @@ impl Saem {
     pub(crate) fn run(&self, arguments: &[&OsStr]) -> Result<Ran> {
         let before = usage::of_ended_children()?;
         let start = Instant::now();
-        let output = self.command().args(arguments).stdin(Stdio::null()).output()?;
+        self.output(arguments)?;
         let wall = start.elapsed();
+        Ok(Ran { wall, processor: usage::of_ended_children()?.saturating_sub(before) })
+    }
+
+    /// What a command prints.
+    pub(crate) fn output(&self, arguments: &[&OsStr]) -> Result<Vec<u8>> {
+        let output = self.command().args(arguments).stdin(Stdio::null()).output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{arguments:?}: {said}");
-        Ok(Ran { wall, processor: usage::of_ended_children()?.saturating_sub(before) })
+        Ok(output.stdout)
     }
 
     /// Starts the server on a free port and waits until it is ready.

@@ -108,8 +108,12 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
     say(&format!("{} vectors, {} of them of real texts", rows.count(), texts.passages.len()));
 
     let data = fresh_folder(work.path())?;
-    let saem =
-        Saem { program: places.program.clone(), data: data.path().into(), embedder: "built-in" };
+    let saem = Saem {
+        program: places.program.clone(),
+        data: data.path().into(),
+        embedder: "built-in",
+        model: None,
+    };
     let built = build(&runtime, &saem, &rows, &texts, work.path())?;
     say(&format!("Saem's index: {:.1} s", built.wall.as_secs_f64()));
 

@@ -12,6 +12,8 @@ pub(crate) struct Usage {
     /// Its own and that of its children that have ended.
     pub(crate) processor: Duration,
     pub(crate) resident_mebibytes: f64,
+    /// The most that it ever had.
+    pub(crate) resident_mebibytes_max: f64,
 }
 
 /// Linux counts processor time in hundredths of a second.
@@ -20,9 +22,13 @@ const TICK: Duration = Duration::from_millis(10);
 pub(crate) fn of_process(id: u32) -> Result<Usage> {
     let processor = TICK * ticks(&format!("/proc/{id}/stat"), 0..4)?;
     let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = resident.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
-    Ok(Usage { processor, resident_mebibytes: kibibytes.unwrap_or(0.0) / 1024.0 })
+    let mebibytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let kibibytes = line.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
+        kibibytes.unwrap_or(0.0) / 1024.0
+    };
+    let (resident, resident_max) = (mebibytes("VmRSS:"), mebibytes("VmHWM:"));
+    Ok(Usage { processor, resident_mebibytes: resident, resident_mebibytes_max: resident_max })
 }
 
 /// Processor time of this process's children that have ended, and of theirs.

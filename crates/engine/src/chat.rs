@@ -9,6 +9,7 @@ mod sessions;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -190,6 +191,7 @@ pub enum Doing {
 pub struct Asking {
     pub turn: TurnId,
     pub events: mpsc::Receiver<TurnEvent>,
+    is_end_alone: Arc<AtomicBool>,
 }
 
 impl Asking {
@@ -200,6 +202,7 @@ impl Asking {
 
     /// Waits for the end.
     pub async fn finish(mut self) -> Result<TurnRecord, EngineError> {
+        self.is_end_alone.store(true, Ordering::Relaxed);
         while let Some(event) = self.next().await {
             match event {
                 TurnEvent::Done(record) => return Ok(*record),
@@ -247,10 +250,11 @@ impl Copilot {
         let turn = TurnId::new(session, at, self.random()?);
         let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
         let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept };
-        let run = Run::new(self.clone(), asked, question.told, tell);
+        let is_end_alone = Arc::new(AtomicBool::new(false));
+        let run = Run::new(self.clone(), asked, question.told, tell, Arc::clone(&is_end_alone));
         let span = telemetry::turn(tenant.as_str(), turn.session.as_str(), &turn.to_string());
         self.parts.tasks.spawn(run.run().instrument(span));
-        Ok(Asking { turn, events })
+        Ok(Asking { turn, events, is_end_alone })
     }
 
     fn new_session(&self) -> Result<SessionId, EngineError> {

@@ -133,7 +133,8 @@ impl Knowledge {
         let mut passages =
             candidates(&*finding, language_of(&find), shares.total() * LOADED_PER_PASSAGE).await?;
         let quotes = retrieval::quoted(find.text.as_deref().unwrap_or_default());
-        passages = retrieval::without_repeats(retrieval::exact_first(passages, &quotes));
+        passages = retrieval::exact_first(passages, &quotes);
+        passages = retrieval::without_repeats_to_share(passages, shares);
         let faq = passages.iter().filter(|passage| retrieval::is_faq(passage)).count();
         let lacks_faq = faq < shares.faq;
         let lacks_guide = passages.len() - faq < shares.guide;

@@ -61,6 +61,11 @@ impl LocalIndex {
         Ok(shelf)
     }
 
+    /// The tenant's shelf if it is there without waiting: what is in memory needs no thread that may wait.
+    fn open_shelf(&self, tenant: &TenantId) -> Option<Arc<Shelf>> {
+        self.shelves.try_lock().ok()?.get(tenant).cloned()
+    }
+
     /// Does `work` with the tenant's shelf on a thread that may wait for the disk.
     fn on_shelf<'a, T: Send + 'static>(
         &'a self,
@@ -74,6 +79,11 @@ impl LocalIndex {
 
 impl Index for LocalIndex {
     fn state<'a>(&'a self, tenant: &'a TenantId, lane: Lane) -> Later<'a, Option<IndexState>> {
+        if let Some(shelf) = self.open_shelf(tenant) {
+            let generation = shelf.lane(lane);
+            let state = generation.map(|generation| generation.snapshot().state.clone());
+            return Box::pin(std::future::ready(Ok(state)));
+        }
         self.on_shelf(tenant, move |shelf, _| {
             Ok(shelf.lane(lane).map(|generation| generation.snapshot().state.clone()))
         })

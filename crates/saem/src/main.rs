@@ -30,6 +30,10 @@ use crate::output::Output;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Threads for what takes a moment: searching, embedding, indexing, reading the disk. More would only wait for each other
+/// and for the disk, and each keeps some megabytes of its own; some are to spare for tenants whose index is being made.
+const WORKING_THREADS_MAX: usize = 16;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Command::Worker = cli.command {
@@ -66,7 +70,10 @@ fn start(cli: Cli) -> Result<ExitCode> {
     }
     let config = config::load(&overrides)?;
     let sender = start_log(&config, cli.common.verbose, &cli.command)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .max_blocking_threads(WORKING_THREADS_MAX)
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let done = CancellationToken::new();
         let work = async {

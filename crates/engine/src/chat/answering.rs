@@ -149,14 +149,17 @@ impl Run {
         };
         let mut citing = Citing::new(passages);
         let mut stream = model.stream(request);
+        // Once for all pieces: to wait for each anew costs more than to read it.
+        let (left, late) = (self.tell.closed(), tokio::time::sleep_until(self.deadline));
+        tokio::pin!(left, late);
         loop {
             let event = tokio::select! {
                 event = stream.next() => event,
-                () = self.tell.closed() => {
+                () = &mut left => {
                     written.end = End::Left;
                     break;
                 }
-                () = tokio::time::sleep_until(self.deadline) => {
+                () = &mut late => {
                     written.end = End::Broken("the turn's time was over".to_owned());
                     break;
                 }

@@ -1,6 +1,7 @@
 //! Does the steps of one turn, tells its reader, and keeps what came of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agent::context::{self, Conversation, Part};
@@ -64,12 +65,16 @@ pub(super) struct Run {
     pub(super) recalled: Vec<SaidTurn>,
     /// Those, and the last turns.
     talk: Vec<SaidTurn>,
+    /// The revision of the session as it was loaded; none if it could not be.
+    revision: Option<u64>,
     pub(super) notes: Vec<String>,
     pub(super) calls: Vec<ModelCall>,
     requests: u32,
     pub(super) context: Vec<Part>,
     pub(super) deadline: Instant,
     pub(super) tell: mpsc::Sender<TurnEvent>,
+    /// Set when the reader waits for the end alone.
+    is_end_alone: Arc<AtomicBool>,
 }
 
 /// What is shown in the end.
@@ -92,6 +97,7 @@ impl Run {
         asked: Asked,
         told: Vec<SaidTurn>,
         tell: mpsc::Sender<TurnEvent>,
+        is_end_alone: Arc<AtomicBool>,
     ) -> Self {
         let Asked { tenant, turn, at, text, is_kept } = asked;
         let deadline = Instant::now() + copilot.rules.turn_time_max;
@@ -108,12 +114,14 @@ impl Run {
             question: text,
             recalled: Vec::new(),
             talk: Vec::new(),
+            revision: None,
             notes: Vec::new(),
             calls: Vec::new(),
             requests: 0,
             context: Vec::new(),
             deadline,
             tell,
+            is_end_alone,
         };
         run.session = run.begun();
         run
@@ -160,8 +168,10 @@ impl Run {
             false => Ok(None),
         };
         match kept {
-            Ok(Some(KeptSession { session, .. })) => self.session = session,
-            Ok(None) => {}
+            Ok(Some(KeptSession { session, revision })) => {
+                (self.session, self.revision) = (session, Some(revision));
+            }
+            Ok(None) => self.revision = Some(0),
             Err(error) => {
                 tracing::warn!(%error, "a session could not be loaded");
                 self.notes.push(format!("what was said before is not at hand: {error}"));
@@ -265,14 +275,12 @@ impl Run {
 
     async fn judge(&mut self, turn: &mut Turn) -> Result<(), Gone> {
         self.doing(Doing::Judging { passages: turn.passages().len() }).await?;
-        let stand_in = agent::offline::judge(
-            &self.question,
-            &self.query,
-            turn.passages(),
-            &self.conversation(),
-        );
+        let by_evidence = |run: &Self, turn: &Turn| {
+            let (question, query) = (&run.question, &run.query);
+            agent::offline::judge(question, query, turn.passages(), &run.conversation())
+        };
         let verdict = match self.copilot.parts.models.judge.clone() {
-            None => Ok(stand_in.clone()),
+            None => Ok(by_evidence(self, turn)),
             Some(model) => {
                 let messages = context::judge(
                     &self.question,
@@ -288,6 +296,11 @@ impl Run {
                 };
                 self.ask_judge(&*model, request).await?
             }
+        };
+        // Made only where there is no other.
+        let stand_in = match &verdict {
+            Err(_) => by_evidence(self, turn),
+            Ok(_) => Verdict::default(),
         };
         turn.judged(verdict, stand_in);
         Ok(())
@@ -377,12 +390,20 @@ impl Run {
     }
 
     pub(super) async fn doing(&self, doing: Doing) -> Result<(), Gone> {
-        self.tell.send(TurnEvent::Doing(doing)).await.map_err(|_| Gone)
+        self.pass_on(TurnEvent::Doing(doing)).await
     }
 
     /// Shows the next piece of the answer.
     pub(super) async fn say(&self, text: String) -> Result<(), Gone> {
-        self.tell.send(TurnEvent::Text(text)).await.map_err(|_| Gone)
+        self.pass_on(TurnEvent::Text(text)).await
+    }
+
+    /// Tells the reader what happens on the way; one who waits for the end is not woken for it.
+    async fn pass_on(&self, event: TurnEvent) -> Result<(), Gone> {
+        if self.is_end_alone.load(Ordering::Relaxed) {
+            return if self.tell.is_closed() { Err(Gone) } else { Ok(()) };
+        }
+        self.tell.send(event).await.map_err(|_| Gone)
     }
 
     fn record(&mut self, turn: Option<&Turn>, answer: Answer, took: Duration) -> TurnRecord {
@@ -442,12 +463,18 @@ impl Run {
             return Ok(None);
         }
         let limits = &self.copilot.rules.memory;
+        // As it was loaded, at first: mostly nobody else has written since.
+        let mut loaded = self.revision.map(|revision| (self.session.clone(), revision));
         for _ in 0..KEEP_TRIES_MAX {
             let now = self.copilot.parts.clock.now();
             let sessions = &self.copilot.parts.sessions;
-            let kept = sessions.session(&self.tenant, &self.turn.session, now).await?;
-            let (mut session, revision) =
-                kept.map_or_else(|| (self.begun(), 0), |kept| (kept.session, kept.revision));
+            let (mut session, revision) = match loaded.take() {
+                Some(loaded) => loaded,
+                None => match sessions.session(&self.tenant, &self.turn.session, now).await? {
+                    Some(kept) => (kept.session, kept.revision),
+                    None => (self.begun(), 0),
+                },
+            };
             let mut record = record.clone();
             (record.number, record.persisted) = (session.next_number(), true);
             session.add(record.said(), limits);

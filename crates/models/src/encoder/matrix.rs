@@ -17,6 +17,8 @@ const REGISTERS_WIDE: usize = 32;
 const ROWS_WIDE: usize = 12;
 /// The same where there are 16 registers: 12 hold sums.
 const ROWS_NARROW: usize = 6;
+/// Rows multiplied at a time where a block has no more of them.
+const FEW: usize = 4;
 
 /// Numbers as the original quantised them: a byte for each, row by row.
 #[derive(Debug, Clone)]
@@ -180,26 +182,50 @@ fn multiply_panels<S: Simd, const ROWS: usize>(simd: S, job: &mut Multiply<'_>) 
             *value = f32::from(*level) * step + lowest;
         }
         let vectors = S::as_simd_f32s(&panel).0.as_chunks().0;
+        let at = Place { columns: *columns, from, width: panel_width };
         let blocks = left.chunks_exact(*inner).zip(job.product.chunks_mut(ROWS * columns));
         for (block, product) in blocks {
-            let sums = multiply_block::<S, ROWS>(simd, block, vectors);
-            for (sums, product) in sums.iter().zip(product.chunks_exact_mut(*columns)) {
-                let target = product.get_mut(from..from + panel_width).unwrap_or_default();
-                for (target, sum) in S::as_mut_simd_f32s(target).0.iter_mut().zip(sums) {
-                    *target = *sum;
-                }
+            // A question comes alone: then the other rows of the block are not there.
+            match product.len() / columns {
+                1 => put::<S, 1>(multiply_block(simd, block, vectors), product, at),
+                2..=FEW => put::<S, FEW>(multiply_block(simd, block, vectors), product, at),
+                _ => put::<S, ROWS>(multiply_block(simd, block, vectors), product, at),
             }
         }
     }
 }
 
+/// Where the columns of a panel are in the rows of a product.
+#[derive(Clone, Copy)]
+struct Place {
+    columns: usize,
+    from: usize,
+    width: usize,
+}
+
+/// Writes sums into as many rows of the product as there are.
 #[inline(always)]
-fn multiply_block<S: Simd, const ROWS: usize>(
+fn put<S: Simd, const USED: usize>(
+    sums: [[S::f32s; PANEL_VECTORS]; USED],
+    product: &mut [f32],
+    at: Place,
+) {
+    for (sums, row) in sums.iter().zip(product.chunks_exact_mut(at.columns)) {
+        let target = row.get_mut(at.from..at.from + at.width).unwrap_or_default();
+        for (target, sum) in S::as_mut_simd_f32s(target).0.iter_mut().zip(sums) {
+            *target = *sum;
+        }
+    }
+}
+
+/// The products of the first `USED` rows of a block.
+#[inline(always)]
+fn multiply_block<S: Simd, const ROWS: usize, const USED: usize>(
     simd: S,
     block: &[[f32; ROWS]],
     panel: &[[S::f32s; PANEL_VECTORS]],
-) -> [[S::f32s; PANEL_VECTORS]; ROWS] {
-    let mut sums = [[simd.splat_f32s(0.0); PANEL_VECTORS]; ROWS];
+) -> [[S::f32s; PANEL_VECTORS]; USED] {
+    let mut sums = [[simd.splat_f32s(0.0); PANEL_VECTORS]; USED];
     for (column, vectors) in block.iter().zip(panel) {
         for (sums, value) in sums.iter_mut().zip(column) {
             let value = simd.splat_f32s(*value);
