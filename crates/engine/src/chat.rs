@@ -1,6 +1,7 @@
 //! The copilot: answers questions from the documents, remembers the conversation, and books what it costs.
 
 mod answering;
+mod keeping;
 mod library;
 mod memory;
 mod running;

@@ -7,29 +7,23 @@ use std::time::Duration;
 use agent::context::{self, Conversation, Part};
 use agent::identity::Timestamp;
 use agent::language::Language;
-use agent::ledger::{Account, Booking, Component, Day, Spent};
+use agent::ledger::Component;
 use agent::memory::{RECALLED_FROM_MAX, SaidTurn, Session, recall};
 use agent::menu::MenuLink;
 use agent::model::structured::{self, StructuredSettings};
 use agent::model::{ModelRequest, Usage};
 use agent::names::TenantId;
-use agent::ports::{KeepSession, KeptSession, PortError};
+use agent::ports::KeptSession;
 use agent::price::Cost;
 use agent::reply;
-use agent::turn::{
-    Call, Citation, Considered, Fallback, ModelCall, Outcome, Step, Turn, TurnId, TurnRecord,
-    Verdict,
-};
+use agent::turn::{Call, Citation, Fallback, ModelCall, Outcome, Step, Turn, TurnId, Verdict};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tracing::{Instrument as _, Span};
+use tracing::Instrument as _;
 
 use super::{Copilot, Doing, TurnEvent};
 use crate::error::EngineError;
 use crate::telemetry;
-
-/// How often a turn is written again after others have written its session: each time one of them has got through.
-const KEEP_TRIES_MAX: usize = 16;
 
 /// Tokens of a verdict, thinking included: what is longer has lost its way.
 const VERDICT_TOKENS_MAX: u32 = 4_000;
@@ -53,9 +47,9 @@ pub(super) struct Asked {
 pub(super) struct Run {
     pub(super) copilot: Copilot,
     pub(super) tenant: TenantId,
-    turn: TurnId,
-    at: Timestamp,
-    is_kept: bool,
+    pub(super) turn: TurnId,
+    pub(super) at: Timestamp,
+    pub(super) is_kept: bool,
     told: Vec<SaidTurn>,
     pub(super) question: String,
     pub(super) language: Language,
@@ -66,7 +60,7 @@ pub(super) struct Run {
     /// Those, and the last turns.
     talk: Vec<SaidTurn>,
     /// The revision of the session as it was loaded; none if it could not be.
-    revision: Option<u64>,
+    pub(super) revision: Option<u64>,
     pub(super) notes: Vec<String>,
     pub(super) calls: Vec<ModelCall>,
     requests: u32,
@@ -128,7 +122,7 @@ impl Run {
     }
 
     /// A session as it begins: with what the caller tells of it.
-    fn begun(&self) -> Session {
+    pub(super) fn begun(&self) -> Session {
         let mut session = Session::new(self.turn.session.clone(), self.at);
         for turn in &self.told {
             session.add(turn.clone(), &self.copilot.rules.memory);
@@ -404,120 +398,6 @@ impl Run {
             return if self.tell.is_closed() { Err(Gone) } else { Ok(()) };
         }
         self.tell.send(event).await.map_err(|_| Gone)
-    }
-
-    fn record(&mut self, turn: Option<&Turn>, answer: Answer, took: Duration) -> TurnRecord {
-        TurnRecord {
-            id: self.turn.clone(),
-            number: 0,
-            at: self.at,
-            question: self.question.clone(),
-            answer: answer.text,
-            outcome: answer.outcome,
-            query: self.query.clone(),
-            citations: answer.citations,
-            menu: answer.menu,
-            done: turn.map(|turn| turn.done().to_vec()).unwrap_or_default(),
-            passages: turn.map_or_else(Vec::new, |turn| {
-                turn.passages().iter().map(Considered::from).collect()
-            }),
-            context: std::mem::take(&mut self.context),
-            calls: self.calls.clone(),
-            took_milliseconds: milliseconds(took),
-            notes: std::mem::take(&mut self.notes),
-            persisted: false,
-        }
-    }
-
-    /// Keeps the turn and its bookings, tells the reader, and has the memory rewritten if that is due.
-    async fn keep(self, mut record: TurnRecord) {
-        let (kept, ()) =
-            futures_util::join!(self.add_to_session(&record), self.book(Some(&record)));
-        let is_due = match kept {
-            Ok(None) => false,
-            Ok(Some((number, is_due))) => {
-                (record.number, record.persisted) = (number, true);
-                is_due
-            }
-            Err(error) => {
-                tracing::warn!(%error, turn = %self.turn, "a turn could not be kept");
-                record.notes.push(format!("this turn could not be kept: {error}"));
-                false
-            }
-        };
-        let (span, content) = (Span::current(), self.copilot.rules.traced);
-        telemetry::turn_ended(&span, &record, record.outcome.as_str(), content);
-        self.copilot.parts.watcher.turn_ended(&self.tenant, &record);
-        let _gone = self.tell.send(TurnEvent::Done(Box::new(record))).await;
-        if is_due {
-            self.copilot.rewrite_memory(self.tenant, self.turn.session);
-        }
-    }
-
-    /// The turn's number in the session, and whether the memory is due; none for a turn that is not to be kept.
-    async fn add_to_session(
-        &self,
-        record: &TurnRecord,
-    ) -> Result<Option<(u64, bool)>, EngineError> {
-        if !self.is_kept {
-            return Ok(None);
-        }
-        let limits = &self.copilot.rules.memory;
-        // As it was loaded, at first: mostly nobody else has written since.
-        let mut loaded = self.revision.map(|revision| (self.session.clone(), revision));
-        for _ in 0..KEEP_TRIES_MAX {
-            let now = self.copilot.parts.clock.now();
-            let sessions = &self.copilot.parts.sessions;
-            let (mut session, revision) = match loaded.take() {
-                Some(loaded) => loaded,
-                None => match sessions.session(&self.tenant, &self.turn.session, now).await? {
-                    Some(kept) => (kept.session, kept.revision),
-                    None => (self.begun(), 0),
-                },
-            };
-            let mut record = record.clone();
-            (record.number, record.persisted) = (session.next_number(), true);
-            session.add(record.said(), limits);
-            let (number, is_due) = (record.number, session.fold(limits).is_some());
-            let expires_at = self.copilot.expiry(now);
-            let turn = Some(record);
-            let keep = KeepSession { session, revision, turn, is_due, now, expires_at };
-            // Whoever does not answer may have kept it all the same: the very same write can be sent again.
-            let is_kept = match sessions.keep(&self.tenant, keep.clone()).await {
-                Err(PortError::Unavailable { .. }) => sessions.keep(&self.tenant, keep).await?,
-                other => other?,
-            };
-            if is_kept {
-                return Ok(Some((number, is_due)));
-            }
-        }
-        Err(EngineError::Conflict("others write to this session all the time".to_owned()))
-    }
-
-    /// Books what the calls cost; a turn without a model counts as one that cost nothing.
-    async fn book(&self, record: Option<&TurnRecord>) {
-        let account = |component, model: &str| Account {
-            day: Day::of(self.at),
-            session: self.turn.session.to_string(),
-            component,
-            model: model.to_owned(),
-        };
-        let mut bookings: Vec<Booking> = self
-            .calls
-            .iter()
-            .map(|call| Booking {
-                account: account(call.component, &call.model),
-                spent: Spent::call(call.usage, call.cost),
-            })
-            .collect();
-        let was_answered = self.calls.iter().any(|call| call.component == Component::Answer);
-        if record.is_some() && !was_answered {
-            let spent = Spent::call(Usage::default(), Some(Cost::default()));
-            bookings.push(Booking { account: account(Component::Answer, OFFLINE), spent });
-        }
-        if let Err(error) = self.copilot.parts.ledger.book(&self.tenant, bookings).await {
-            tracing::error!(%error, turn = %self.turn, "what a turn cost could not be booked");
-        }
     }
 }
 
