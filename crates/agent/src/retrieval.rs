@@ -36,6 +36,18 @@ pub fn is_faq(passage: &Passage) -> bool {
     types.iter().any(|value| matches!(value, TagValue::Text(name) if name == FAQ))
 }
 
+/// Longest question of a pair, in bytes: what is longer is no question.
+const QUESTION_BYTES_MAX: usize = 1_000;
+
+/// The question and the answer of a pair: a blank line stands between them.
+#[must_use]
+pub fn pair(text: &str) -> Option<(&str, &str)> {
+    let (question, answer) = text.trim().split_once("\n\n")?;
+    let (question, answer) = (question.trim(), answer.trim());
+    let is_pair = !answer.is_empty() && (1..=QUESTION_BYTES_MAX).contains(&question.len());
+    is_pair.then_some((question, answer))
+}
+
 /// Picks the best of each kind up to its share, lets one kind fill up for the other, and keeps the order.
 #[must_use]
 pub fn share_out(passages: Vec<Passage>, shares: Shares) -> Vec<Passage> {

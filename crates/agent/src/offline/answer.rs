@@ -2,7 +2,7 @@
 
 use super::words::Asked;
 use crate::knowledge::Passage;
-use crate::retrieval::is_faq;
+use crate::retrieval::{is_faq, pair};
 use crate::sentences::sentences;
 
 /// Passages that an answer draws from.
@@ -93,9 +93,13 @@ fn without_relative_links(text: &str) -> String {
     plain
 }
 
-/// A pair without the question that was asked: its first line or sentence, if more follows.
+/// A pair without the question that was asked: what stands before the blank line, else its first line or sentence, if
+/// more follows.
 fn without_question(text: &str) -> &str {
     let text = text.trim();
+    if let Some((_, answer)) = pair(text) {
+        return answer;
+    }
     let first = sentences(text).next().map_or(0, |range| range.end);
     let (question, answer) = text.split_at_checked(first).unwrap_or((text, ""));
     let answer = answer.trim();

@@ -147,6 +147,18 @@ fn an_answer_is_made_of_the_text_and_cites_it() {
 }
 
 #[test]
+fn a_pair_is_answered_without_its_question_and_known_by_it() {
+    let text = "Can we still use v1?\nUntil when?\n\nUntil March. Then it ends.";
+    let faq = passage("faq", "faq.jsonl", text, 0.7);
+    let made = answer("Until when does v1 work?", std::slice::from_ref(&faq));
+    assert_eq!(made.text, "Until March. Then it ends. [1]");
+    let cited = crate::turn::Citation::new(1, &faq);
+    assert_eq!(cited.heading_path, ["Can we still use v1? Until when?"]);
+    let guide = crate::turn::Citation::new(1, &passage("guide", "Versions", text, 0.7));
+    assert_eq!(guide.heading_path, ["Versions"]);
+}
+
+#[test]
 fn links_to_other_files_become_their_words() {
     let said = |text: &str| answer("환불", &[passage("guide", "환불", text, 0.6)]).text;
     assert_eq!(

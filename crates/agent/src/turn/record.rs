@@ -15,6 +15,7 @@ use crate::menu::MenuLink;
 use crate::model::Usage;
 use crate::names::{DocumentId, SectionId};
 use crate::price::Cost;
+use crate::retrieval;
 use crate::text::clip;
 
 /// Longest text of a cited passage that is kept with a turn, in bytes: what a card shows.
@@ -141,9 +142,17 @@ impl Citation {
             section: passage.section.clone(),
             title: passage.title.clone(),
             source: passage.source.clone(),
-            heading_path: passage.heading_path.clone(),
+            heading_path: place(passage),
             text: clip(&passage.text, CITED_BYTES_MAX).to_owned(),
         }
+    }
+}
+
+/// The headings above a passage; a pair of a FAQ is known by its question.
+fn place(passage: &Passage) -> Vec<String> {
+    match retrieval::pair(&passage.text).filter(|_| retrieval::is_faq(passage)) {
+        Some((question, _)) => vec![question.split_whitespace().collect::<Vec<_>>().join(" ")],
+        None => passage.heading_path.clone(),
     }
 }
 
