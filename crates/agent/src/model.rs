@@ -169,6 +169,15 @@ pub enum Finish {
     ToolCalls,
 }
 
+/// Bytes that are about one token, in tenths: Korean prose has 3.6 of them and English 4.5, code and short words fewer.
+const BYTES_PER_TOKEN_TENTHS: u64 = 36;
+
+/// About how many tokens so many bytes of text are.
+fn tokens_in_about(bytes: usize) -> u64 {
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    bytes.saturating_mul(10).div_ceil(BYTES_PER_TOKEN_TENTHS)
+}
+
 /// Tokens of one or more calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
@@ -182,6 +191,15 @@ pub struct Usage {
     pub reasoning: u64,
     /// The server did not say, so it was reckoned from the length of the texts.
     pub is_estimated: bool,
+}
+
+impl Usage {
+    /// What so many bytes of text, read and written, come to, for want of a count.
+    #[must_use]
+    pub fn about(read_bytes: usize, written_bytes: usize) -> Self {
+        let (input, output) = (tokens_in_about(read_bytes), tokens_in_about(written_bytes));
+        Self { input, output, is_estimated: true, ..Self::default() }
+    }
 }
 
 impl AddAssign for Usage {

@@ -191,7 +191,7 @@ pub enum Doing {
 /// A turn on its way. Dropping it stops the turn; what there is of an answer is kept as incomplete.
 pub struct Asking {
     pub turn: TurnId,
-    pub events: mpsc::Receiver<TurnEvent>,
+    events: mpsc::Receiver<TurnEvent>,
     is_end_alone: Arc<AtomicBool>,
 }
 

@@ -40,10 +40,10 @@ pub fn turn(tenant: &str, session: &str, turn: &str) -> Span {
 }
 
 /// How a turn ended. Sums have names of their own: whoever adds up all spans must not count twice.
-pub fn turn_ended(span: &Span, record: &TurnRecord, outcome: &str, content: Content) {
+pub fn turn_ended(span: &Span, record: &TurnRecord, content: Content) {
     let tokens =
         |of: fn(&Usage) -> u64| record.calls.iter().map(|call| of(&call.usage)).sum::<u64>();
-    span.record("saem.turn.outcome", outcome);
+    span.record("saem.turn.outcome", record.outcome.as_str());
     span.record("saem.turn.persisted", record.persisted);
     span.record("gen_ai.aggregated_usage.input_tokens", tokens(|usage| usage.input));
     span.record("gen_ai.aggregated_usage.output_tokens", tokens(|usage| usage.output));

@@ -14,9 +14,6 @@ use agent::model::Tokenizer;
 
 use self::o200k::O200k;
 
-/// Bytes that are about one token, in tenths: Korean prose has 3.6 of them and English 4.5, code and short words fewer.
-const BYTES_PER_TOKEN_TENTHS: u64 = 36;
-
 /// How many more tokens than o200k another model's text may have, in percent of o200k's. Most vocabularies are
 /// smaller than its 200,000 entries, above all in Korean.
 const OTHERS_PERCENT: u32 = 130;
@@ -31,13 +28,6 @@ pub fn load() {
 #[must_use]
 pub fn is_loaded() -> bool {
     O200K.get().is_some()
-}
-
-/// About how many tokens so many bytes of text are, for want of a count.
-#[must_use]
-pub fn tokens_in_about(bytes: usize) -> u64 {
-    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-    bytes.saturating_mul(10).div_ceil(BYTES_PER_TOKEN_TENTHS)
 }
 
 /// Counts for one model.

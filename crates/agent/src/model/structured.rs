@@ -64,6 +64,13 @@ impl StructuredError {
             Self::Model { usage, .. } | Self::Invalid { usage, .. } => *usage,
         }
     }
+
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        match self {
+            Self::Model { attempts, .. } | Self::Invalid { attempts, .. } => *attempts,
+        }
+    }
 }
 
 /// Asks for a value of `T`.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::Doing;
-use super::running::{Answer, Gone, Run};
+use super::running::{Answer, Run, Stopped, TIME_OVER};
 use crate::telemetry;
 
 /// What a model's answer came to.
@@ -23,6 +23,14 @@ struct Written {
     usage: Usage,
     model: String,
     end: End,
+}
+
+impl Written {
+    /// Ends before the server has counted: what it read of `bytes`, and wrote, has to be paid for all the same.
+    fn give_up(&mut self, end: End, bytes: usize) {
+        self.end = end;
+        self.usage += Usage::about(bytes, self.text.len());
+    }
 }
 
 enum End {
@@ -40,14 +48,14 @@ impl Run {
         &mut self,
         passages: Vec<Passage>,
         is_partial: bool,
-    ) -> Result<Answer, Gone> {
+    ) -> Result<Answer, Stopped> {
         self.doing(Doing::Answering).await?;
         let mut answer = self.answer_from(passages, is_partial).await?;
         if reply::asks_where(&self.question) && answer.outcome.is_complete() {
             answer.menu = self.copilot.parts.menu.find(&self.query, self.language);
             let pages = reply::pages(self.language, &answer.menu);
-            if !pages.is_empty() {
-                self.say(pages.clone()).await?;
+            // A reader who leaves here has the whole answer.
+            if !pages.is_empty() && self.say(pages.clone()).await.is_ok() {
                 answer.text.push_str(&pages);
             }
         }
@@ -58,7 +66,7 @@ impl Run {
         &mut self,
         passages: Vec<Passage>,
         is_partial: bool,
-    ) -> Result<Answer, Gone> {
+    ) -> Result<Answer, Stopped> {
         let Some(model) = self.copilot.parts.models.answer.clone() else {
             let answer = self.quote(&passages, is_partial).await?;
             self.notes.push(reply::no_model(self.language).to_owned());
@@ -82,7 +90,7 @@ impl Run {
         model: &dyn LanguageModel,
         passages: &[Passage],
         is_partial: bool,
-    ) -> Result<Result<Answer, String>, Gone> {
+    ) -> Result<Result<Answer, String>, Stopped> {
         let limits = &self.copilot.rules.memory;
         let material = Material {
             question: &self.question,
@@ -113,7 +121,7 @@ impl Run {
         self.called(Component::Answer, &written.model, written.usage, started, failed);
         let text = written.text.trim_end().to_owned();
         let outcome = match written.end {
-            End::Left if text.is_empty() => return Err(Gone),
+            End::Left if text.is_empty() => return Err(Stopped::Gone),
             End::Broken(why) if text.is_empty() => return Ok(Err(why)),
             End::Whole if text.is_empty() => return Ok(Err("it said nothing".to_owned())),
             End::Broken(why) => {
@@ -148,6 +156,7 @@ impl Run {
             end: End::Broken(broke_off(model)),
         };
         let mut citing = Citing::new(passages);
+        let bytes = request.text_bytes();
         let mut stream = model.stream(request);
         // Once for all pieces: to wait for each anew costs more than to read it.
         let (left, late) = (self.tell.closed(), tokio::time::sleep_until(self.deadline));
@@ -156,11 +165,11 @@ impl Run {
             let event = tokio::select! {
                 event = stream.next() => event,
                 () = &mut left => {
-                    written.end = End::Left;
+                    written.give_up(End::Left, bytes);
                     break;
                 }
                 () = &mut late => {
-                    written.end = End::Broken("the turn's time was over".to_owned());
+                    written.give_up(End::Broken(TIME_OVER.to_owned()), bytes);
                     break;
                 }
             };
@@ -189,7 +198,7 @@ impl Run {
             };
             written.text.push_str(&shown);
             if !shown.is_empty() && self.say(shown).await.is_err() {
-                written.end = End::Left;
+                written.give_up(End::Left, bytes);
                 break;
             }
         }
@@ -203,7 +212,7 @@ impl Run {
     }
 
     /// Answers in the words of the passages, or without any in those of the conversation.
-    async fn quote(&mut self, passages: &[Passage], is_partial: bool) -> Result<Answer, Gone> {
+    async fn quote(&mut self, passages: &[Passage], is_partial: bool) -> Result<Answer, Stopped> {
         if passages.is_empty() {
             let said = offline::recollect(&self.question, &self.conversation());
             let said = said.map(|said| said.text).unwrap_or_default();

@@ -63,7 +63,7 @@ impl Run {
             }
         };
         let (span, content) = (Span::current(), self.copilot.rules.traced);
-        telemetry::turn_ended(&span, &record, record.outcome.as_str(), content);
+        telemetry::turn_ended(&span, &record, content);
         self.copilot.parts.watcher.turn_ended(&self.tenant, &record);
         let _gone = self.tell.send(TurnEvent::Done(Box::new(record))).await;
         if is_due {

@@ -133,7 +133,9 @@ impl Copilot {
             return Ok(None);
         };
         let Some(fold) = kept.session.fold(limits) else {
-            return self.no_longer_due(tenant, kept, now).await;
+            // It is named as due and is not: written as it is, the mark goes.
+            self.change(tenant, id, |_| true).await?;
+            return Ok(None);
         };
         let is_late = kept.session.unfolded().len() > UNFOLDED_MAX;
         let model = self.parts.models.memory.clone().filter(|_| !is_late);
@@ -216,21 +218,6 @@ impl Copilot {
         }
     }
 
-    /// A session that is named as due and is not: the mark goes.
-    async fn no_longer_due(
-        &self,
-        tenant: &TenantId,
-        kept: KeptSession,
-        now: Timestamp,
-    ) -> Result<Option<MemoryOutcome>, EngineError> {
-        let KeptSession { session, revision } = kept;
-        let expires_at = Timestamp(session.used_at.0.saturating_add(self.kept_milliseconds()));
-        let keep = KeepSession { session, revision, turn: None, is_due: false, now, expires_at };
-        // Whoever has written it meanwhile knows better.
-        let _other = self.parts.sessions.keep(tenant, keep).await?;
-        Ok(None)
-    }
-
     /// Changes a session as it is by then; `change` says whether it still applies. Its time to live stays as it is.
     pub(super) async fn change(
         &self,
@@ -248,7 +235,7 @@ impl Copilot {
                 return Ok(None);
             }
             let is_due = session.fold(&self.rules.memory).is_some();
-            let expires_at = Timestamp(session.used_at.0.saturating_add(self.kept_milliseconds()));
+            let expires_at = self.expiry(session.used_at);
             let changed = session.clone();
             let keep = KeepSession { session, revision, turn: None, is_due, now, expires_at };
             if self.parts.sessions.keep(tenant, keep).await? {
@@ -258,12 +245,9 @@ impl Copilot {
         Err(EngineError::Conflict("others write to this session all the time".to_owned()))
     }
 
-    /// When a session that is used now expires.
-    pub(super) fn expiry(&self, now: Timestamp) -> Timestamp {
-        Timestamp(now.0.saturating_add(self.kept_milliseconds()))
-    }
-
-    fn kept_milliseconds(&self) -> u64 {
-        super::running::milliseconds(self.rules.session_kept)
+    /// When a session that was used last at this moment expires.
+    pub(super) fn expiry(&self, used_at: Timestamp) -> Timestamp {
+        let kept = super::running::milliseconds(self.rules.session_kept);
+        Timestamp(used_at.0.saturating_add(kept))
     }
 }

@@ -10,8 +10,8 @@ use agent::language::Language;
 use agent::ledger::Component;
 use agent::memory::{RECALLED_FROM_MAX, SaidTurn, Session, recall};
 use agent::menu::MenuLink;
-use agent::model::structured::{self, StructuredSettings};
-use agent::model::{ModelRequest, Usage};
+use agent::model::structured::{self, StructuredError, StructuredSettings};
+use agent::model::{ModelError, ModelRequest, Usage};
 use agent::names::TenantId;
 use agent::ports::KeptSession;
 use agent::price::Cost;
@@ -28,11 +28,18 @@ use crate::telemetry;
 /// Tokens of a verdict, thinking included: what is longer has lost its way.
 const VERDICT_TOKENS_MAX: u32 = 4_000;
 
+/// Why a model was not waited for any longer.
+pub(super) const TIME_OVER: &str = "the turn's time was over";
+
 /// Who answers when no model does.
 pub(super) const OFFLINE: &str = "offline";
 
-/// The reader has gone: nobody waits for an answer any more.
-pub(super) struct Gone;
+/// Why a turn ends without an answer.
+pub(super) enum Stopped {
+    /// The reader has gone: nobody waits for an answer any more.
+    Gone,
+    Failed(EngineError),
+}
 
 /// A question that was taken.
 pub(super) struct Asked {
@@ -140,19 +147,21 @@ impl Run {
                 let text = reply::to_small_talk(kind, self.language).to_owned();
                 self.say(text.clone()).await.map(|()| Answer::plain(text, Outcome::SmallTalk))
             }
-            None => match self.look_up(&mut turn).await {
-                Ok(answer) => answer,
-                Err(error) => {
-                    tracing::warn!(%error, turn = %self.turn, "a turn failed");
-                    let _gone = self.tell.send(TurnEvent::Failed(error)).await;
-                    return;
-                }
-            },
+            None => self.look_up(&mut turn).await,
         };
-        // Whoever left before the first word has not been answered.
-        let Ok(answer) = answer else { return self.book(None).await };
-        let record = self.record(turn.as_ref(), answer, started.elapsed());
-        self.keep(record).await;
+        match answer {
+            Ok(answer) => {
+                let record = self.record(turn.as_ref(), answer, started.elapsed());
+                self.keep(record).await;
+            }
+            // Whoever left before the first word has not been answered.
+            Err(Stopped::Gone) => self.book(None).await,
+            Err(Stopped::Failed(error)) => {
+                tracing::warn!(%error, turn = %self.turn, "a turn failed");
+                self.book(None).await;
+                let _gone = self.tell.send(TurnEvent::Failed(error)).await;
+            }
+        }
     }
 
     async fn load(&mut self) {
@@ -208,37 +217,29 @@ impl Run {
     }
 
     /// Searches, judges and reads on until there is an answer.
-    async fn look_up(
-        &mut self,
-        kept: &mut Option<Turn>,
-    ) -> Result<Result<Answer, Gone>, EngineError> {
+    async fn look_up(&mut self, kept: &mut Option<Turn>) -> Result<Answer, Stopped> {
         let has_conversation = !self.conversation().is_empty();
         let limits = self.copilot.rules.turn;
         let turn = kept.insert(Turn::new(self.query.clone(), has_conversation, limits));
         loop {
-            let done = match turn.next().clone() {
+            match turn.next().clone() {
                 Step::Call(call) => self.call(turn, call).await?,
-                Step::Judge => self.judge(turn).await,
+                Step::Judge => self.judge(turn).await?,
                 Step::Answer { ranked, is_partial } => {
                     let passages = ranked.iter().filter_map(|place| turn.passages().get(*place));
                     let passages = passages.cloned().collect();
-                    return Ok(self.answer(passages, is_partial).await);
+                    return self.answer(passages, is_partial).await;
                 }
-                Step::FallBack(fallback) => return Ok(self.fall_back(fallback).await),
-            };
-            if let Err(gone) = done {
-                return Ok(Err(gone));
+                Step::FallBack(fallback) => return self.fall_back(fallback).await,
             }
         }
     }
 
-    async fn call(&mut self, turn: &mut Turn, call: Call) -> Result<Result<(), Gone>, EngineError> {
+    async fn call(&mut self, turn: &mut Turn, call: Call) -> Result<(), Stopped> {
         let library = Arc::clone(&self.copilot.parts.library);
         match &call {
             Call::SearchAll { query } | Call::SearchByMetadata { query, .. } => {
-                if self.doing(Doing::Searching { query: query.clone() }).await.is_err() {
-                    return Ok(Err(Gone));
-                }
+                self.doing(Doing::Searching { query: query.clone() }).await?;
                 let search = library.search(&self.tenant, query, call.filter());
                 let found = search.instrument(telemetry::tool_call(call.name())).await;
                 let is_first = turn.done().is_empty();
@@ -248,7 +249,7 @@ impl Run {
                         Ok(answer.passages)
                     }
                     // Without a first search there is nothing to say.
-                    Err(error) if is_first => return Err(error),
+                    Err(error) if is_first => return Err(Stopped::Failed(error)),
                     Err(error) => Err(error.to_string()),
                 };
                 turn.found(passages);
@@ -256,18 +257,16 @@ impl Run {
             Call::GetSection { section } => {
                 let known = turn.passages().iter().find(|passage| passage.section == *section);
                 let title = known.map(|passage| passage.title.clone()).unwrap_or_default();
-                if self.doing(Doing::Reading { title }).await.is_err() {
-                    return Ok(Err(Gone));
-                }
+                self.doing(Doing::Reading { title }).await?;
                 let reading = library.section(&self.tenant, section);
                 let read = reading.instrument(telemetry::tool_call(call.name())).await;
                 turn.read(read.map_err(|error| error.to_string()));
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    async fn judge(&mut self, turn: &mut Turn) -> Result<(), Gone> {
+    async fn judge(&mut self, turn: &mut Turn) -> Result<(), Stopped> {
         self.doing(Doing::Judging { passages: turn.passages().len() }).await?;
         let by_evidence = |run: &Self, turn: &Turn| {
             let (question, query) = (&run.question, &run.query);
@@ -304,20 +303,24 @@ impl Run {
         &mut self,
         model: &dyn agent::model::LanguageModel,
         request: ModelRequest,
-    ) -> Result<Result<Verdict, String>, Gone> {
+    ) -> Result<Result<Verdict, String>, Stopped> {
         if let Err(why) = self.may_ask() {
             return Ok(Err(why));
         }
         let started = Instant::now();
         let settings = StructuredSettings::default();
         let span = telemetry::model_call(Component::Judge, model.name());
+        let bytes = request.text_bytes();
         let asking = structured::ask::<Verdict>(model, request, &settings).instrument(span.clone());
-        let answer = tokio::select! {
-            answer = asking => answer,
-            () = self.tell.closed() => return Err(Gone),
-            () = tokio::time::sleep_until(self.deadline) => {
-                return Ok(Err("the turn's time was over".to_owned()));
-            }
+        let asked = tokio::select! {
+            answer = asking => Ok(answer),
+            () = self.tell.closed() => Err(Stopped::Gone),
+            () = tokio::time::sleep_until(self.deadline) => Ok(Err(late(model, bytes))),
+        };
+        let Ok(answer) = asked else {
+            // What was read has to be paid for.
+            self.called(Component::Judge, model.name(), Usage::about(bytes, 0), started, None);
+            return Err(Stopped::Gone);
         };
         Ok(match answer {
             Ok(answer) => {
@@ -329,7 +332,7 @@ impl Run {
             Err(error) => {
                 tracing::warn!(%error, "the judge gave no verdict");
                 let (usage, why) = (error.usage(), error.to_string());
-                self.requests += 1;
+                self.requests += error.attempts();
                 telemetry::model_called(&span, model.name(), &usage, Some(&why));
                 self.called(Component::Judge, model.name(), usage, started, Some(why.clone()));
                 Err(why)
@@ -337,7 +340,7 @@ impl Run {
         })
     }
 
-    async fn fall_back(&mut self, fallback: Fallback) -> Result<Answer, Gone> {
+    async fn fall_back(&mut self, fallback: Fallback) -> Result<Answer, Stopped> {
         let menu = self.copilot.parts.menu.find(&self.query, self.language);
         let text = reply::fallback(fallback, self.language, &menu);
         self.say(text.clone()).await?;
@@ -383,22 +386,29 @@ impl Run {
         });
     }
 
-    pub(super) async fn doing(&self, doing: Doing) -> Result<(), Gone> {
+    pub(super) async fn doing(&self, doing: Doing) -> Result<(), Stopped> {
         self.pass_on(TurnEvent::Doing(doing)).await
     }
 
     /// Shows the next piece of the answer.
-    pub(super) async fn say(&self, text: String) -> Result<(), Gone> {
+    pub(super) async fn say(&self, text: String) -> Result<(), Stopped> {
         self.pass_on(TurnEvent::Text(text)).await
     }
 
     /// Tells the reader what happens on the way; one who waits for the end is not woken for it.
-    async fn pass_on(&self, event: TurnEvent) -> Result<(), Gone> {
+    async fn pass_on(&self, event: TurnEvent) -> Result<(), Stopped> {
         if self.is_end_alone.load(Ordering::Relaxed) {
-            return if self.tell.is_closed() { Err(Gone) } else { Ok(()) };
+            return if self.tell.is_closed() { Err(Stopped::Gone) } else { Ok(()) };
         }
-        self.tell.send(event).await.map_err(|_| Gone)
+        self.tell.send(event).await.map_err(|_| Stopped::Gone)
     }
+}
+
+/// A model that was not waited for any longer.
+fn late(model: &dyn agent::model::LanguageModel, bytes: usize) -> StructuredError {
+    let (model, why) = (model.name().to_owned(), TIME_OVER.to_owned());
+    let error = ModelError::BrokenStream { model, why };
+    StructuredError::Model { error, usage: Usage::about(bytes, 0), attempts: 1 }
 }
 
 pub(super) fn milliseconds(took: Duration) -> u64 {

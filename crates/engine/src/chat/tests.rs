@@ -397,6 +397,30 @@ async fn a_reader_who_leaves_stops_the_model_and_what_there_is_is_kept() {
     assert!(copilot.parts.tasks.stop(Duration::from_secs(60)).await, "the turn hangs");
     let record = copilot.turn(&tenant(), &turn).await.unwrap();
     assert_eq!((record.answer.as_str(), record.outcome), ("At the", Outcome::Incomplete));
+    // The server's count was not waited for, and what it read and wrote costs all the same.
+    let call = record.calls.last().unwrap();
+    assert!(call.usage.is_estimated && call.usage.input > 100 && call.usage.output > 0, "{call:?}");
+    assert!(call.cost.is_some_and(|cost| cost.picodollars > 0), "{call:?}");
+}
+
+#[tokio::test]
+async fn a_reader_who_leaves_before_the_verdict_leaves_the_bill() {
+    let judge = ScriptedModel::new("writer").hangs_after("{");
+    let world = world().with(Some(&judge), None);
+    let copilot = world.copilot();
+    let mut asking = copilot.ask(&tenant(), question("When is a budget alert sent?")).unwrap();
+    let is_judging = |event: &TurnEvent| matches!(event, TurnEvent::Doing(Doing::Judging { .. }));
+    while !is_judging(&asking.next().await.unwrap()) {}
+    while judge.requests().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    drop(asking);
+    assert!(copilot.parts.tasks.stop(Duration::from_secs(60)).await, "the turn hangs");
+    let booked = copilot.booked(&tenant(), Day(0), Day(9)).await.unwrap();
+    let by = sum(&booked, By::Component);
+    let [(name, spent)] = by.as_slice() else { panic!("{by:?}") };
+    assert_eq!((name.as_str(), spent.calls), ("judge", 1));
+    assert!(spent.cost.picodollars > 0, "{spent:?}");
 }
 
 #[tokio::test(start_paused = true)]

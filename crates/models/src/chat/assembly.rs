@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use super::thinking::ThinkingSplitter;
 use super::wire::{Chunk, DONE, Fragment};
-use crate::tokens::tokens_in_about;
 
 /// Calls in one answer: far more than any model makes on purpose.
 const TOOL_CALLS_MAX: usize = 64;
@@ -82,12 +81,7 @@ impl Assembly {
 
     /// What was used so far, if the answer ends here.
     pub(super) fn usage(&self, input_bytes: usize) -> Usage {
-        self.usage.unwrap_or_else(|| Usage {
-            input: tokens_in_about(input_bytes),
-            output: tokens_in_about(self.output_bytes),
-            is_estimated: true,
-            ..Usage::default()
-        })
+        self.usage.unwrap_or_else(|| Usage::about(input_bytes, self.output_bytes))
     }
 
     /// Takes the data of one event.

@@ -9,6 +9,8 @@ use super::classes::Classes;
 use super::merger::Merger;
 use super::pieces::pieces;
 use super::vocabulary::Vocabulary;
+use agent::model::Usage;
+
 use super::*;
 
 fn exact() -> TokenCounter {
@@ -150,11 +152,12 @@ fn a_rough_count_is_not_far_off() {
     for text in ["비용을 줄이는 방법을 알려 주세요. ", "How do I reduce what I pay? "]
     {
         let text = text.repeat(20);
-        let rough = usize::try_from(tokens_in_about(text.len())).unwrap();
+        let rough = usize::try_from(Usage::about(text.len(), 0).input).unwrap();
         let exact = exact().count(&text);
         assert!((exact / 2..exact * 2).contains(&rough), "{rough}, not {exact}, for {text}");
     }
-    assert_eq!((tokens_in_about(0), tokens_in_about(1)), (0, 1));
+    let about = Usage::about(0, 1);
+    assert_eq!((about.input, about.output, about.is_estimated), (0, 1, true));
 }
 
 #[test]
