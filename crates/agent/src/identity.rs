@@ -11,11 +11,11 @@ use crate::names::TenantId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Search, and read documents, sections and jobs.
+    /// Ask and search, and read documents, sections, jobs and conversations.
     Read,
-    /// Add, change and delete documents.
+    /// Add, change and delete documents; correct and forget conversations.
     Write,
-    /// Keys, the audit log and everything else of the tenant.
+    /// Keys, costs, the audit log and everything else of the tenant.
     Admin,
 }
 

@@ -20,16 +20,6 @@ const OTHERS_PERCENT: u32 = 130;
 
 static O200K: OnceLock<Option<O200k>> = OnceLock::new();
 
-/// Loads the vocabulary if it is not there: 10 ms of one processor, and as many megabytes. Counting does it too.
-pub fn load() {
-    o200k();
-}
-
-#[must_use]
-pub fn is_loaded() -> bool {
-    O200K.get().is_some()
-}
-
 /// Counts for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenCounter {

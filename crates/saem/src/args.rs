@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Key(Key),
     /// Forget what has expired and compact the index
     Cleanup,
-    /// Measure the quality of search and of memory
+    /// Measure the quality of search, of answers and of memory
     #[command(subcommand)]
     Eval(Eval),
     /// Say what is configured, what is missing and what it would add

@@ -27,5 +27,6 @@ mod peers;
 mod real_model;
 mod running;
 mod tenants;
+mod traces;
 mod watch;
 mod world;
