@@ -50,8 +50,7 @@ impl Run {
     pub(super) async fn keep(self, mut record: TurnRecord) {
         // Made ready first: two writes that come one right after the other are one commit.
         let bookings = self.bookings(Some(&record));
-        let (kept, ()) =
-            futures_util::join!(self.add_to_session(&record), self.book_all(bookings));
+        let (kept, ()) = futures_util::join!(self.add_to_session(&record), self.book_all(bookings));
         let is_due = match kept {
             Ok(None) => false,
             Ok(Some((number, is_due))) => {
