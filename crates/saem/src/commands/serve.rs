@@ -18,6 +18,7 @@ use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
 use server::identity::{Identity, Mode, owner};
 use server::limits::{Limits, Rate};
+use server::mcp::{self, Mcp};
 use server::metrics::{ChatMetrics, Metrics};
 use server::routes::{Access, Table};
 use server::{Parts, Server, Settings};
@@ -39,7 +40,7 @@ pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let (folder, address) = (installation.folder.display(), door.address);
     output.line(&format!("saem serves {folder} on http://{address}"))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu).await
+    run(config, installation, door, menu, Offering::Own).await
 }
 
 /// Loads the demo's documents, if they are not there yet, and serves them.
@@ -67,7 +68,7 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     } else {
         copilot::menu(&config)?
     };
-    run(config, installation, door, menu).await
+    run(config, installation, door, menu, Offering::Own).await
 }
 
 /// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
@@ -138,16 +139,26 @@ async fn bind(listen: &str) -> Result<TcpListener> {
     })
 }
 
+/// What a server offers to MCP clients.
+pub(super) enum Offering {
+    Own,
+}
+
 async fn run(
     config: Config,
     installation: Installation,
     door: Door,
     menu: Menu,
+    offering: Offering,
 ) -> Result<ExitCode> {
     let metrics = Arc::new(Metrics::default());
     let watcher = Arc::new(ChatMetrics::new(Arc::clone(&metrics)));
     let copilot = copilot::copilot(&config, &installation, menu, watcher).await?;
-    let server = server(&config, &installation, &door, metrics, copilot.clone()).await?;
+    let parts = wiring::mcp::parts(&config, &installation, copilot.clone())?;
+    let mcp = match offering {
+        Offering::Own => Mcp::new(parts)?,
+    };
+    let server = server(&config, &installation, &door, metrics, copilot.clone(), &mcp).await?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
@@ -182,6 +193,7 @@ async fn server(
     door: &Door,
     metrics: Arc<Metrics>,
     copilot: Copilot,
+    mcp: &Mcp,
 ) -> Result<Server> {
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
@@ -198,8 +210,9 @@ async fn server(
             Arc::new(IndexReady(installation.knowledge.clone())),
         ],
     };
-    let table =
-        Table::new(api::routes(upload_bytes_max), Access::Needs(agent::identity::Scope::Admin))?;
+    let mut routes = api::routes(upload_bytes_max);
+    routes.extend(mcp::routes(mcp));
+    let table = Table::new(routes, Access::Needs(agent::identity::Scope::Admin))?;
     let api = Api {
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
