@@ -1,11 +1,13 @@
 //! Saem as an MCP server: one set of offers behind HTTP, the older HTTP+SSE and stdio, in both eras of the protocol.
 
+mod conformance;
 mod handler;
 mod http;
 mod knowledge;
 mod listening;
 mod offer;
 mod prompts;
+mod state;
 mod stdio;
 mod tasks;
 mod tools;
@@ -27,7 +29,7 @@ use self::offer::Offer;
 
 pub use self::http::routes;
 pub use self::prompts::{PromptFault, PromptFile};
-pub use self::stdio::serve_stdio;
+pub use self::stdio::{StdioError, pipes, serve_stdio};
 
 /// What a client that shows servers to people shows of this one.
 const TITLE: &str = "Saem";

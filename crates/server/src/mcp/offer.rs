@@ -40,12 +40,6 @@ pub(crate) struct Part<T> {
     pub(crate) next: Option<String>,
 }
 
-impl<T> Part<T> {
-    pub(crate) fn all(items: Vec<T>) -> Self {
-        Self { items, next: None }
-    }
-}
-
 /// Somebody who offers tools, resources and prompts. Lists are in a stable order, and the same on every connection.
 pub(crate) trait Offer: Send + Sync + 'static {
     fn tools(&self) -> &[Tool];

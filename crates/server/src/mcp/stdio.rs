@@ -15,17 +15,14 @@ pub enum StdioError {
     BrokeOff(#[source] tokio::task::JoinError),
 }
 
-/// Serves one client until it closes its end.
-pub async fn serve_stdio<R, W>(
-    mcp: &Mcp,
-    principal: Principal,
-    input: R,
-    output: W,
-) -> Result<(), StdioError>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+/// Standard input and output as pipes that can be waited for.
+pub fn pipes() -> (impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin) {
+    rmcp::transport::stdio_pipes()
+}
+
+/// Serves the client on standard input and output until it closes its end.
+pub async fn serve_stdio(mcp: &Mcp, principal: Principal) -> Result<(), StdioError> {
+    let (input, output) = rmcp::transport::stdio_pipes();
     let served = rmcp::serve_server(mcp.handler_of(principal), (input, output)).await;
     let running = match served {
         Ok(running) => running,
