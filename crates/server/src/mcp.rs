@@ -7,6 +7,7 @@ mod knowledge;
 mod listening;
 mod offer;
 mod prompts;
+mod sse;
 mod state;
 mod stdio;
 mod tasks;
@@ -29,6 +30,7 @@ use self::offer::Offer;
 
 pub use self::http::routes;
 pub use self::prompts::{PromptFault, PromptFile};
+pub use self::sse::sse_routes;
 pub use self::stdio::{StdioError, pipes, serve_stdio};
 
 /// What a client that shows servers to people shows of this one.
