@@ -1,1 +1,18 @@
 //! The A2A protocol as plain data: no clock, no network, no runtime.
+//!
+//! Inside there is one [`model`], with the meaning of version 1.0. What a version writes is made and read in [`wire`];
+//! how HTTP carries it is in [`http`], how JSON-RPC does in [`jsonrpc`]. [`version`] says who speaks which version,
+//! and one file per version says what is its own.
+
+pub mod error;
+mod fields;
+pub mod http;
+pub mod ids;
+pub mod jsonrpc;
+pub mod limits;
+pub mod model;
+#[cfg(test)]
+mod samples;
+pub mod timestamp;
+pub mod version;
+pub mod wire;
