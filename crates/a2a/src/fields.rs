@@ -25,8 +25,8 @@ pub(crate) enum Notation {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum At<'a> {
     Root,
-    Field(&'a At<'a>, &'a str),
-    Item(&'a At<'a>, usize),
+    Field(&'a Self, &'a str),
+    Item(&'a Self, usize),
 }
 
 impl fmt::Display for At<'_> {

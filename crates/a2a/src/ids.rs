@@ -48,6 +48,11 @@ macro_rules! ids {
                 id.0
             }
         }
+        impl From<&$name> for serde_json::Value {
+            fn from(id: &$name) -> Self {
+                Self::from(id.as_str())
+            }
+        }
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)

@@ -2,14 +2,16 @@
 //!
 //! Inside there is one [`model`], with the meaning of version 1.0. What a version writes is made and read in [`wire`];
 //! how HTTP carries it is in [`http`], how JSON-RPC does in [`jsonrpc`]. [`version`] says who speaks which version,
-//! and one file per version says what is its own.
+//! [`machine`] what may happen to a task, and [`follow`] what a caller makes of a stranger's events.
 
 pub mod error;
 mod fields;
+pub mod follow;
 pub mod http;
 pub mod ids;
 pub mod jsonrpc;
 pub mod limits;
+pub mod machine;
 pub mod model;
 #[cfg(test)]
 mod samples;

@@ -120,6 +120,11 @@ pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
+/// JSON whose numbers read back as they were.
+pub(crate) fn any_whole_json() -> impl Strategy<Value = Value> {
+    any_object().prop_map(Value::Object)
+}
+
 fn any_object() -> impl Strategy<Value = Object> {
     prop::collection::btree_map("[a-z]{1,5}", any_json(), 0..3)
         .prop_map(|map| map.into_iter().filter(|(_, value)| finite(value)).collect())

@@ -220,10 +220,10 @@ pub fn write_push(
 pub fn read_push(body: &Value) -> Result<Event, Error> {
     let wraps =
         ["task", "message", "statusUpdate", "artifactUpdate", "status_update", "artifact_update"];
-    let is = |name: &&str| body.get(*name).is_some_and(Value::is_object);
+    let is = |name: &&str| body.get(name).is_some_and(Value::is_object);
     let form = match body {
         _ if body.get("kind").is_some() => Form::V0_3,
-        _ if wraps.iter().any(|name| is(&name)) => Form::V1_0,
+        _ if wraps.iter().any(is) => Form::V1_0,
         _ => Form::V0_1,
     };
     read_event(form, body)

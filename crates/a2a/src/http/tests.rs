@@ -20,10 +20,10 @@ fn the_prefix_and_the_header_choose_the_version() {
     use ErrorKind::{MethodNotFound, VersionNotSupported};
     let new = Ok((Form::V1_0, OperationKind::Send));
     let old = Ok((Form::V0_3Proto, OperationKind::Send));
-    check(Verb::Post, "/message:send", Some("1.0"), new.clone());
-    check(Verb::Post, "/acme/message:send", Some("1.1"), new.clone());
+    check(Verb::Post, "/message:send", Some("1.0"), new);
+    check(Verb::Post, "/acme/message:send", Some("1.1"), new);
     check(Verb::Post, "/v1/message:send", Some("1.0"), new);
-    check(Verb::Post, "/v1/message:send", None, old.clone());
+    check(Verb::Post, "/v1/message:send", None, old);
     check(Verb::Post, "/v1/message:send", Some("0.3"), old);
     check(Verb::Post, "/message:send", None, Err((Version::V1_0, VersionNotSupported)));
     check(Verb::Post, "/message:send", Some("0.3"), Err((Version::V0_3, MethodNotFound)));

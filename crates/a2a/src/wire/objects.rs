@@ -100,8 +100,8 @@ impl Spelling {
         }
         writer
             .put("messageId", message.id.as_str())
-            .some("contextId", message.context.as_ref().map(|id| id.as_str()))
-            .some("taskId", message.task.as_ref().map(|id| id.as_str()))
+            .some("contextId", message.context.as_ref())
+            .some("taskId", message.task.as_ref())
             .put(
                 "role",
                 match message.role {
@@ -176,7 +176,7 @@ impl Spelling {
         }
         writer
             .put("id", task.id.as_str())
-            .some("contextId", task.context.as_ref().map(|id| id.as_str()))
+            .some("contextId", task.context.as_ref())
             .put("status", self.write_status(&task.status))
             .list("artifacts", &task.artifacts, |artifact| self.write_artifact(artifact))
             .list("history", &task.history, |message| self.write_message(message))
@@ -200,7 +200,7 @@ impl Spelling {
         }
         writer
             .put("taskId", update.task.as_str())
-            .some("contextId", update.context.as_ref().map(|id| id.as_str()))
+            .some("contextId", update.context.as_ref())
             .put("status", self.write_status(&update.status))
             .some("metadata", update.metadata.clone());
         let is_final = ends_stream(update.status.state);
@@ -229,7 +229,7 @@ impl Spelling {
         }
         writer
             .put("taskId", update.task.as_str())
-            .some("contextId", update.context.as_ref().map(|id| id.as_str()))
+            .some("contextId", update.context.as_ref())
             .put("artifact", self.write_artifact(&update.artifact))
             .flag("append", update.append)
             .flag("lastChunk", update.last_chunk)

@@ -156,9 +156,9 @@ fn http_of_both_versions_is_read_and_written_to_the_letter() {
 }
 
 #[track_caller]
-fn check_refused(version: Version, method: &str, params: Value, field: &str) {
+fn check_refused(version: Version, method: &str, params: &Value, field: &str) {
     let kind = kind_of(version, method).unwrap();
-    let error = read_call(Form::from(version), kind, &params, &fresh()).unwrap_err();
+    let error = read_call(Form::from(version), kind, params, &fresh()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidParams, "{params}");
     assert_eq!(error.violations[0].field, field, "{params}");
 }
@@ -167,7 +167,7 @@ fn check_refused(version: Version, method: &str, params: Value, field: &str) {
 fn wrong_parameters_are_refused_where_they_stand() {
     let new = |message: Value| json!({ "message": message });
     let check = |message: Value, field: &str| {
-        check_refused(Version::V1_0, "SendMessage", new(message), field)
+        check_refused(Version::V1_0, "SendMessage", &new(message), field)
     };
     check(Value::Null, "message");
     check(json!({ "role": "ROLE_USER", "parts": [{ "text": "x" }] }), "message.messageId");
@@ -194,38 +194,38 @@ fn wrong_parameters_are_refused_where_they_stand() {
         "message.messageId",
     );
     for size in [json!(0), json!(101), json!(-1), json!("x")] {
-        check_refused(Version::V1_0, "ListTasks", json!({ "pageSize": size }), "pageSize");
+        check_refused(Version::V1_0, "ListTasks", &json!({ "pageSize": size }), "pageSize");
     }
-    check_refused(Version::V1_0, "ListTasks", json!({ "status": "BOGUS" }), "status");
+    check_refused(Version::V1_0, "ListTasks", &json!({ "status": "BOGUS" }), "status");
     check_refused(
         Version::V1_0,
         "ListTasks",
-        json!({ "statusTimestampAfter": "x" }),
+        &json!({ "statusTimestampAfter": "x" }),
         "statusTimestampAfter",
     );
-    check_refused(Version::V1_0, "GetTask", Value::Null, "id");
-    check_refused(Version::V0_3, "message/send", json!({}), "message");
+    check_refused(Version::V1_0, "GetTask", &Value::Null, "id");
+    check_refused(Version::V0_3, "message/send", &json!({}), "message");
     let part =
         |part: Value| json!({ "message": { "messageId": "m", "role": "user", "parts": [part] } });
     check_refused(
         Version::V0_3,
         "message/send",
-        part(json!({ "kind": "video" })),
+        &part(json!({ "kind": "video" })),
         "message.parts[0].kind",
     );
     check_refused(
         Version::V0_3,
         "message/send",
-        part(json!({ "kind": "data", "data": [] })),
+        &part(json!({ "kind": "data", "data": [] })),
         "message.parts[0].data",
     );
     let file = json!({ "kind": "file", "file": { "bytes": "AA==", "uri": "x" } });
-    check_refused(Version::V0_3, "message/send", part(file), "message.parts[0].file");
-    check_refused(Version::V0_1, "tasks/send", json!({ "message": {} }), "id");
+    check_refused(Version::V0_3, "message/send", &part(file), "message.parts[0].file");
+    check_refused(Version::V0_1, "tasks/send", &json!({ "message": {} }), "id");
     check_refused(
         Version::V0_1,
         "tasks/get",
-        json!({ "id": "x", "historyLength": -1 }),
+        &json!({ "id": "x", "historyLength": -1 }),
         "historyLength",
     );
 }
@@ -371,19 +371,19 @@ proptest! {
                     let _ = write_call(form, &call);
                 }
                 if let Ok(answer) = read_answer(form, kind, &value) {
-                    write_answer(form, &answer);
+                    let _ = write_answer(form, &answer);
                 }
             }
             let _ = read_event(form, &value);
         }
         if let Ok(card) = read_card(&value) {
             for version in Version::ALL {
-                write_card(version, &card);
+                let _ = write_card(version, &card);
             }
         }
         let _ = read_push(&value);
-        Error::from_jsonrpc(&value);
-        Error::from_http(400, &value);
+        let _ = Error::from_jsonrpc(&value);
+        let _ = Error::from_http(400, &value);
         let body = serde_json::to_vec(&value).unwrap();
         let _ = jsonrpc::read_request(&body);
     }

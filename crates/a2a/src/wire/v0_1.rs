@@ -191,7 +191,7 @@ fn write_task(task: &Task) -> Value {
         .collect();
     Writer::default()
         .put("id", task.id.as_str())
-        .some("sessionId", task.context.as_ref().map(|id| id.as_str()))
+        .some("sessionId", task.context.as_ref())
         .put("status", write_status(&task.status))
         .list("artifacts", &artifacts, Clone::clone)
         .list("history", &task.history, write_message)
@@ -322,7 +322,7 @@ pub(crate) fn write_call(call: &Call) -> Read<Value> {
             let push = send.configuration.push.as_ref();
             writer
                 .put("id", task.as_str())
-                .some("sessionId", send.message.context.as_ref().map(|id| id.as_str()))
+                .some("sessionId", send.message.context.as_ref())
                 .put("message", write_message(&send.message))
                 .texts("acceptedOutputModes", &send.configuration.accepted_output_modes)
                 .some("pushNotification", push.map(write_push))
@@ -356,7 +356,7 @@ fn write_push(config: &PushConfig) -> Value {
 
 fn write_task_push(config: &PushConfig) -> Value {
     json!({
-        "id": config.task.as_ref().map_or("", |id| id.as_str()),
+        "id": config.task.as_ref().map_or("", TaskId::as_str),
         "pushNotificationConfig": write_push(config),
     })
 }
@@ -392,8 +392,8 @@ pub(crate) fn write_answer(answer: &Answer) -> Value {
                 timestamp: None,
             };
             Writer::default()
-                .put("id", message.task.as_ref().map_or(message.id.as_str(), |id| id.as_str()))
-                .some("sessionId", message.context.as_ref().map(|id| id.as_str()))
+                .put("id", message.task.as_ref().map_or(message.id.as_str(), TaskId::as_str))
+                .some("sessionId", message.context.as_ref())
                 .put("status", write_status(&status))
                 .done()
         }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::objects::{Spelling, base64, bytes, kind};
 use crate::fields::{At, Fields, Notation, Read, Writer};
+use crate::ids::TaskId;
 use crate::limits::{
     CARD_ITEMS_MAX, FILE_BYTES_MAX, NAME_BYTES_MAX, NAMES_MAX, PUSH_CONFIGS_MAX, SECRET_BYTES_MAX,
     TEXT_BYTES_MAX, URL_BYTES_MAX,
@@ -223,7 +224,7 @@ pub(super) fn write_push(config: &PushConfig) -> Value {
             .done()
     };
     Writer::default()
-        .some("id", config.id.as_ref().map(|id| id.as_str()))
+        .some("id", config.id.as_ref())
         .put("url", config.url.as_str())
         .some("token", config.token.clone())
         .some("authentication", config.authentication.as_ref().map(authentication))
@@ -232,7 +233,7 @@ pub(super) fn write_push(config: &PushConfig) -> Value {
 
 fn write_task_push(config: &PushConfig) -> Value {
     Writer::default()
-        .put("taskId", config.task.as_ref().map_or("", |id| id.as_str()))
+        .put("taskId", config.task.as_ref().map_or("", TaskId::as_str))
         .put("pushNotificationConfig", write_push(config))
         .done()
 }
@@ -261,7 +262,7 @@ pub(crate) fn write_call(call: &Call) -> Value {
         Operation::GetPush { task, config, metadata } => {
             writer
                 .put("id", task.as_str())
-                .some("pushNotificationConfigId", config.as_ref().map(|id| id.as_str()))
+                .some("pushNotificationConfigId", config.as_ref())
                 .some("metadata", metadata.clone());
         }
         Operation::DeletePush { task, config, metadata } => {

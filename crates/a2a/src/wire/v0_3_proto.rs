@@ -215,7 +215,7 @@ fn config_of(fields: &Fields<'_>, name: &str) -> Read<(TaskId, PushConfigId)> {
 }
 
 fn config_name(task: &TaskId, config: Option<&PushConfigId>) -> String {
-    format!("tasks/{task}/pushNotificationConfigs/{}", config.map_or("", |id| id.as_str()))
+    format!("tasks/{task}/pushNotificationConfigs/{}", config.map_or("", PushConfigId::as_str))
 }
 
 fn read_task_push(fields: &Fields<'_>) -> Read<PushConfig> {
@@ -250,7 +250,7 @@ pub(crate) fn write_call(call: &Call) -> Value {
         Operation::CreatePush(config) => {
             writer
                 .some("parent", config.task.as_ref().map(|task| format!("tasks/{task}")))
-                .some("configId", config.id.as_ref().map(|id| id.as_str()))
+                .some("configId", config.id.as_ref())
                 .put("config", write_task_push(config));
         }
         Operation::GetPush { task, config, .. } => {

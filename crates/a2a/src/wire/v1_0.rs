@@ -209,8 +209,8 @@ pub(crate) fn write_push(config: &PushConfig) -> Value {
     };
     Writer::default()
         .some("tenant", config.tenant.clone())
-        .some("id", config.id.as_ref().map(|id| id.as_str()))
-        .some("taskId", config.task.as_ref().map(|id| id.as_str()))
+        .some("id", config.id.as_ref())
+        .some("taskId", config.task.as_ref())
         .put("url", config.url.as_str())
         .some("token", config.token.clone())
         .some("authentication", config.authentication.as_ref().map(authentication))
@@ -245,7 +245,7 @@ pub(crate) fn write_call(call: &Call) -> Value {
             }
         }
         Operation::GetPush { task, config, .. } => {
-            writer.put("taskId", task.as_str()).some("id", config.as_ref().map(|id| id.as_str()));
+            writer.put("taskId", task.as_str()).some("id", config.as_ref());
         }
         Operation::ListPush { task, page_size, page_token, .. } => {
             writer
@@ -273,7 +273,7 @@ fn write_configuration(configuration: &SendConfiguration) -> Option<Value> {
 
 fn write_list(query: &ListQuery, writer: &mut Writer) {
     writer
-        .some("contextId", query.context.as_ref().map(|id| id.as_str()))
+        .some("contextId", query.context.as_ref())
         .some("status", query.status.map(|state| SPELLING.state_name(state)))
         .some("pageSize", query.page_size)
         .some("pageToken", query.page_token.clone())
