@@ -2,8 +2,10 @@
 //!
 //! Inside there is one [`model`], with the meaning of version 1.0. What a version writes is made and read in [`wire`];
 //! how HTTP carries it is in [`http`], how JSON-RPC does in [`jsonrpc`]. [`version`] says who speaks which version,
-//! [`machine`] what may happen to a task, and [`follow`] what a caller makes of a stranger's events.
+//! [`machine`] what may happen to a task, [`follow`] what a caller makes of a stranger's events, and [`card`] how an
+//! agent describes itself.
 
+pub mod card;
 pub mod error;
 mod fields;
 pub mod follow;
