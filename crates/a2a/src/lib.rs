@@ -2,9 +2,11 @@
 //!
 //! Inside there is one [`model`], with the meaning of version 1.0. What a version writes is made and read in [`wire`];
 //! how HTTP carries it is in [`http`], how JSON-RPC does in [`jsonrpc`]. [`version`] says who speaks which version,
-//! [`machine`] what may happen to a task, [`follow`] what a caller makes of a stranger's events, [`card`] how an agent
-//! describes itself, and [`registry`] what a catalogue of agents shows to whom.
+//! [`admission`] what may be asked of an agent, [`machine`] what may happen to a task, [`listing`] how tasks are listed,
+//! [`follow`] what a caller makes of a stranger's events, [`card`] how an agent describes itself, and [`registry`] what
+//! a catalogue of agents shows to whom.
 
+pub mod admission;
 pub mod card;
 pub mod error;
 mod fields;
@@ -13,6 +15,7 @@ pub mod http;
 pub mod ids;
 pub mod jsonrpc;
 pub mod limits;
+pub mod listing;
 pub mod machine;
 pub mod model;
 pub mod registry;

@@ -25,7 +25,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Read<AgentCard> {
     Ok(AgentCard {
         name: fields.required_text("name", NAME_BYTES_MAX)?,
         description: fields.text("description", DESCRIPTION_BYTES_MAX)?.unwrap_or_default(),
-        version: fields.required_text("version", NAME_BYTES_MAX)?,
+        version: fields.text("version", NAME_BYTES_MAX)?.unwrap_or_default(),
         interfaces: read_interfaces(fields)?,
         provider: fields.nested("provider", read_provider)?,
         documentation_url: fields.text("documentationUrl", URL_BYTES_MAX)?,

@@ -15,8 +15,9 @@ use crate::model::{
 pub(crate) fn read(fields: &Fields<'_>) -> Read<AgentCard> {
     Ok(AgentCard {
         name: fields.required_text("name", NAME_BYTES_MAX)?,
-        description: fields.required_text("description", DESCRIPTION_BYTES_MAX)?,
-        version: fields.required_text("version", NAME_BYTES_MAX)?,
+        // Required, but often missing, and no reason not to talk to the agent: the catalogue's validation tells.
+        description: fields.text("description", DESCRIPTION_BYTES_MAX)?.unwrap_or_default(),
+        version: fields.text("version", NAME_BYTES_MAX)?.unwrap_or_default(),
         interfaces: fields.list("supportedInterfaces", CARD_ITEMS_MAX, read_interface)?,
         provider: fields.nested("provider", read_provider)?,
         documentation_url: fields.text("documentationUrl", URL_BYTES_MAX)?,

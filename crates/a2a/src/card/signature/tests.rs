@@ -154,3 +154,26 @@ fn an_old_key_beside_a_new_one_is_enough_and_a_heap_of_signatures_is_not_read_to
     rotated["signatures"] = Value::Array(heap);
     assert_eq!(check(&rotated), Err(SignatureError::NoneValid));
 }
+
+#[test]
+fn a_card_signed_by_the_python_sdk_is_checked_against_what_it_signed() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden/signing/python-sdk.json");
+    let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let expected = file["signingInput"].as_str().unwrap();
+    let mut tried = Vec::new();
+    let verified = verify(&file["card"], |header, input, signature| {
+        assert_eq!((header.key_id.as_str(), signature.len()), ("k1", 64));
+        assert_eq!(header.jku.as_deref(), Some("https://example.com/jwks.json"));
+        tried.push(String::from_utf8(input.to_vec()).unwrap());
+        input == expected.as_bytes()
+    });
+    let payloads: Vec<_> = tried
+        .iter()
+        .map(|input| {
+            let payload = input.split_once('.').unwrap().1;
+            String::from_utf8(URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap()
+        })
+        .collect();
+    assert!(verified.is_ok(), "{payloads:#?}\n{}", file["payload"].as_str().unwrap());
+}
