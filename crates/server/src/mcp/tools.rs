@@ -1,6 +1,7 @@
 //! Saem's own tools: what each takes and gives, and the calls themselves.
 
 mod forms;
+mod schema;
 mod words;
 
 use std::time::Duration;
@@ -13,7 +14,6 @@ use agent::ports::DocumentList;
 use engine::chat::{Question, Talk, TurnEvent};
 use engine::search::{Mode, SECTION_TOKENS_MAX, SearchRequest, Widen};
 use engine::{EngineError, Order, Upload};
-use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::{
     CallToolResult, ContentBlock, ErrorData, JsonObject, ProgressNotificationParam, Tool,
     ToolAnnotations,
@@ -165,9 +165,9 @@ fn tool<Takes: JsonSchema + 'static, Gives: JsonSchema + 'static>(
 ) -> Tool {
     let mut annotations = hints;
     annotations.title = Some(title.to_owned());
-    Tool::new(kind.name(), description, schema_for_type::<Takes>())
+    Tool::new(kind.name(), description, schema::portable::<Takes>())
         .with_title(title)
-        .with_raw_output_schema(schema_for_type::<Gives>())
+        .with_raw_output_schema(schema::portable::<Gives>().into())
         .with_annotations(annotations)
         .with_icons(icons())
 }
