@@ -43,6 +43,9 @@ async fn a_session_is_told_what_it_watches_and_that_the_list_has_changed() {
     let watch = session.say_method("resources/subscribe", json!({ "uri": uri })).await;
     assert_eq!(watch.status, 200, "{}", watch.answer());
     let mut stream = session.bare(reqwest::Method::GET).send().await.unwrap();
+    add(&served, "other.md", "Coffee.").await;
+    let told = until(&mut stream, method("notifications/resources/list_changed")).await;
+    assert!(!told.iter().any(method("notifications/resources/updated")), "{told:?}");
     add(&served, "tea.md", "Green tea.").await;
     let told = until(&mut stream, method("notifications/resources/list_changed")).await;
     let updated = told.iter().find(|told| told["method"] == "notifications/resources/updated");
