@@ -28,7 +28,7 @@ usage: cargo xtask CHORE
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
   eval copilot-model [--threads N]
                     ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
-                    evals/; fetches 1.1 GB the first time, and takes the better part of an hour on one thread
+                    evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   fuzz [chunker|html] [--seconds N] [--keep]
                     looks for documents that break their reader, a minute each unless it is said otherwise;
