@@ -13,6 +13,7 @@ mod reading;
 pub mod search;
 pub mod tasks;
 pub mod telemetry;
+pub mod tools;
 pub mod worker;
 
 pub use cleanup::CleanupReport;

@@ -69,8 +69,8 @@ pub fn compare(tools: &mut [Definition], built_in: &[&str]) {
         let known = (tool.original.clone(), tool.name.to_string());
         shapes.entry(suspicion::shape(&tool.original)).or_default().push(known);
     }
-    let others: Vec<(ServerId, String)> =
-        tools.iter().map(|tool| (tool.server.clone(), tool.name.to_string())).collect();
+    let others: BTreeMap<String, ServerId> =
+        tools.iter().map(|tool| (tool.name.to_string(), tool.server.clone())).collect();
     for tool in tools {
         let twins = shapes.get(&suspicion::shape(&tool.original)).into_iter().flatten();
         // Two servers may each have a `search`; one that spells it with other letters wants to be taken for it.
@@ -80,21 +80,19 @@ pub fn compare(tools: &mut [Definition], built_in: &[&str]) {
             let found = imitated.map(|(_, name)| Finding::LooksLike { tool: name.clone() }).next();
             tool.findings.extend(found);
         }
-        let foreign = others.iter().filter(|(server, _)| *server != tool.server);
-        let foreign = foreign.map(|(_, name)| name.as_str()).chain(built_in.iter().copied());
-        let spoken = foreign.filter(|name| mentions(&tool.description, name)).take(1);
-        tool.findings.extend(spoken.map(|name| Finding::SpeaksOf { tool: name.to_owned() }));
+        let spoken = words(&tool.description).find(|word| {
+            let owner = others.get(*word);
+            owner.is_some_and(|owner| *owner != tool.server) || built_in.contains(word)
+        });
+        let spoken = spoken.map(|word| Finding::SpeaksOf { tool: word.to_owned() });
+        tool.findings.extend(spoken);
     }
 }
 
-/// Whether a text has a name as a word of its own.
-fn mentions(text: &str, name: &str) -> bool {
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    text.match_indices(name).any(|(at, _)| {
-        let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
+/// What could be names of tools in a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    text.split(move |letter: char| !is_part(letter)).filter(|word| !word.is_empty())
 }
 
 /// How large it is; or why it cannot be used.

@@ -41,7 +41,7 @@ impl ToolOutput {
     /// Puts the pieces together, up to the limit.
     #[must_use]
     pub fn of(pieces: Vec<Piece>, structured: Option<Value>, is_error: bool) -> Self {
-        let mut text = String::new();
+        let (mut text, mut is_cut) = (String::new(), false);
         for piece in pieces {
             let shown = match piece {
                 Piece::Text(words) => words,
@@ -51,8 +51,10 @@ impl ToolOutput {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(clip(&shown, RESULT_BYTES_MAX + 1));
-            if text.len() > RESULT_BYTES_MAX {
+            let fitting = clip(&shown, RESULT_BYTES_MAX.saturating_sub(text.len()));
+            text.push_str(fitting);
+            is_cut = fitting.len() < shown.len();
+            if is_cut {
                 break;
             }
         }
@@ -65,9 +67,8 @@ impl ToolOutput {
         {
             text = value.to_string();
         }
-        let is_cut = text.len() > RESULT_BYTES_MAX || !fits;
-        let text = clean(clip(&text, RESULT_BYTES_MAX));
-        Self { text, structured: structured.filter(|_| fits), is_error, is_cut }
+        let structured = structured.filter(|_| fits);
+        Self { text: clean(&text), structured, is_error, is_cut: is_cut || !fits }
     }
 
     /// The text for a context of so many bytes, with a word about what is missing.
