@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::activity::Activity;
+use crate::commands::mcp::Mcp;
+
 /// Answers a team's questions from its own documents, in Korean and English.
 #[derive(Debug, Parser)]
 #[command(name = "saem", version, propagate_version = true, arg_required_else_help = true)]
@@ -62,6 +65,11 @@ pub(crate) enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),
+    /// Use servers of tools (MCP): list them, call a tool, read a resource, run a prompt
+    #[command(subcommand)]
+    Mcp(Mcp),
+    /// Show which tools were called, by whom and how it ended
+    Activity(Activity),
     /// Forget what has expired and compact the index
     Cleanup,
     /// Measure the quality of search, of answers and of memory

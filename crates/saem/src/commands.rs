@@ -1,5 +1,6 @@
 //! What the command line can do, a file for each command.
 
+pub(crate) mod activity;
 pub(crate) mod ask;
 pub(crate) mod cleanup;
 pub(crate) mod cost;
@@ -10,6 +11,7 @@ pub(crate) mod eval;
 pub(crate) mod files;
 pub(crate) mod ingest;
 pub(crate) mod key;
+pub(crate) mod mcp;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sessions;

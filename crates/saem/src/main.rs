@@ -5,6 +5,7 @@ mod backend;
 mod commands;
 mod config;
 mod output;
+mod person;
 mod presence;
 mod system;
 mod terminal;
@@ -102,6 +103,8 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Cost(cost) => commands::cost::run(config, &cost, &output).await,
         Command::Documents(documents) => commands::documents::run(config, documents, &output).await,
         Command::Key(key) => commands::key::run(config, key, &output).await,
+        Command::Mcp(mcp) => commands::mcp::run(config, mcp, &output).await,
+        Command::Activity(activity) => commands::activity::run(config, activity, &output).await,
         Command::Cleanup => commands::cleanup::run(config, &output).await,
         Command::Eval(eval) => commands::eval::run(config, eval, &output).await,
         Command::Doctor => commands::doctor::run(config, &output).await,

@@ -200,10 +200,16 @@ async fn server(
     };
     let table =
         Table::new(api::routes(upload_bytes_max), Access::Needs(agent::identity::Scope::Admin))?;
+    let model = match config.mcp.sampling_tokens_max {
+        0 => None,
+        _ => copilot::roles(&config.models).await?.roles.answer,
+    };
     let api = Api {
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
         copilot,
+        host: wiring::tools::host(config, installation, model).map(|(host, _)| host)?,
+        desk: wiring::tools::desk(config),
     };
     Ok(Server::new(settings, parts, table, api)?)
 }
