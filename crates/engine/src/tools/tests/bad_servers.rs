@@ -4,14 +4,24 @@ use super::*;
 use agent::tools::{RESULT_BYTES_MAX, TOOLS_MAX};
 use testkit::tool_server::{error, result};
 
-/// A bad server beside an honest one: whatever the first does, the second's tool is called at once.
+/// A bad server that keeps us waiting, beside an honest one: whatever the first does, the second's tool is called.
 async fn check(
+    bad: impl Fn(&Value) -> Answer + Send + Sync + 'static,
+    judge: impl AsyncFnOnce(&World, &ToolServer),
+) {
+    let short = Waits { connect: SHORT, list: SHORT, call: SHORT, call_total: SHORT * 3 };
+    check_within(short, bad, judge).await;
+}
+
+/// The same for one that answers too much: it is stopped by its size, whatever time there is.
+async fn check_within(
+    waits: Waits,
     bad: impl Fn(&Value) -> Answer + Send + Sync + 'static,
     judge: impl AsyncFnOnce(&World, &ToolServer),
 ) {
     let (bad, good) = (ToolServer::start(bad).await, honest(vec![reads("fine")]).await);
     let mut settings = at("bad", &bad);
-    settings.waits = Waits { connect: SHORT, list: SHORT, call: SHORT, call_total: SHORT * 3 };
+    settings.waits = waits;
     let world = world(vec![settings, at("good", &good)]);
     judge(&world, &bad).await;
     assert_eq!(world.call("good__fine", json!({})).await.unwrap().text, "called fine");
@@ -70,7 +80,8 @@ async fn silence_at_a_call() {
 #[tokio::test]
 async fn ten_thousand_tools() {
     let many: Vec<Value> = (0..10_000).map(|number| reads(&format!("t{number}"))).collect();
-    check(
+    check_within(
+        waits(),
         move |request| lists(request, &many, || Answer::Hangup),
         async |world, _| {
             let catalogue = world.catalogue().await;
@@ -83,7 +94,8 @@ async fn ten_thousand_tools() {
 
 #[tokio::test]
 async fn a_list_without_end() {
-    check(
+    check_within(
+        waits(),
         |request| legacy(request, |_| Answer::Endless),
         async |world, _| has_none(world, "").await,
     )
@@ -93,7 +105,8 @@ async fn a_list_without_end() {
 #[tokio::test]
 async fn a_cursor_that_stays_where_it_is_and_one_that_never_ends() {
     let pages = std::sync::atomic::AtomicUsize::new(0);
-    check(
+    check_within(
+        waits(),
         move |request| {
             legacy(request, |method| match method {
                 "tools/list" => {
@@ -132,15 +145,18 @@ async fn a_cursor_that_stays_where_it_is_and_one_that_never_ends() {
 
 #[tokio::test]
 async fn a_result_without_end_and_one_that_is_too_long() {
-    check(
+    check_within(
+        waits(),
         |request| lists(request, &[reads("x")], || Answer::Endless),
         async |world, _| {
-            world.call("bad__x", json!({})).await.unwrap_err();
+            let error = world.call("bad__x", json!({})).await.unwrap_err();
+            assert!(error.to_string().contains("larger than 8 MiB"), "{error}");
         },
     )
     .await;
     let long = "샘".repeat(RESULT_BYTES_MAX);
-    check(
+    check_within(
+        waits(),
         move |request| lists(request, &[reads("x")], || said(request, &long)),
         async |world, _| {
             let output = world.call("bad__x", json!({})).await.unwrap();
@@ -169,7 +185,8 @@ async fn schemas_that_would_break_a_validator() {
             tool
         })
         .collect();
-    check(
+    check_within(
+        waits(),
         move |request| lists(request, &list, || said(request, "ok")),
         async |world, _| {
             assert_eq!(world.names().await, ["bad__t2", "bad__t3", "good__fine"]);
@@ -187,7 +204,8 @@ async fn a_list_so_deep_that_no_parser_reads_it() {
         deep = format!("{{\"properties\":{deep}}}");
     }
     let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{{\"tools\":[{deep}]}}}}");
-    check(
+    check_within(
+        waits(),
         move |request| {
             legacy(request, |_| {
                 let kind = ("content-type", "application/json".to_owned());
@@ -216,8 +234,9 @@ async fn bytes_that_are_no_text_and_answers_that_are_no_json() {
 }
 
 #[tokio::test]
-async fn answers_to_questions_that_nobody_asked() {
-    check(
+async fn answers_that_nobody_asked_for_reach_nobody() {
+    check_within(
+        waits(),
         |request| {
             lists(request, &[reads("x")], || {
                 let stray =
@@ -230,8 +249,13 @@ async fn answers_to_questions_that_nobody_asked() {
             })
         },
         async |world, _| {
-            assert_eq!(world.call("bad__x", json!({})).await.unwrap().text, "own");
-            assert_eq!(world.call("bad__x", json!({})).await.unwrap().text, "own");
+            for _ in 0..2 {
+                // The connection may be given up over it; nobody gets what is not meant for him.
+                match world.call("bad__x", json!({})).await {
+                    Ok(output) => assert_eq!(output.text, "own"),
+                    Err(error) => assert!(matches!(error, CallError::Lost(_)), "{error}"),
+                }
+            }
         },
     )
     .await;
