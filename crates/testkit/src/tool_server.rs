@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::wire::{chunk, next_request, send_whole};
+use crate::wire::{LAST_CHUNK, chunk, next_request, send_whole};
 
 /// What becomes of one message.
 #[derive(Debug, Clone)]
@@ -20,6 +20,13 @@ pub enum Answer {
     Raw(&'static str, Vec<(&'static str, String)>, Vec<u8>),
     /// These events, each a message, and then the end.
     Events(Vec<Value>),
+    /// These events, and the stream stays open.
+    Open(Vec<Value>),
+    /// This request to the client; its reply, as text, is then the result of the call of this id.
+    Ask {
+        request: Value,
+        then: Value,
+    },
     /// The connection stays open, and nothing comes.
     Silence,
     /// The connection is closed before a word.
@@ -93,10 +100,39 @@ async fn serve(stream: TcpStream, script: Arc<Script>, tell: Arc<watch::Sender<V
             tell.subscribe().wait_for(came).await.unwrap();
             answer = *then;
         }
-        if !send(&mut stream, answer).await {
+        let goes_on = match answer {
+            Answer::Ask { request, then } => ask(&mut stream, &request, &then, &tell).await,
+            other => send(&mut stream, other).await,
+        };
+        if !goes_on {
             return;
         }
     }
+}
+
+const STREAM_HEAD: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+fn event(message: &Value) -> Vec<u8> {
+    chunk(format!("data: {message}\n\n").as_bytes())
+}
+
+/// Sends a request to the client on the answer's stream and waits for its reply, which comes on another connection.
+async fn ask(
+    stream: &mut BufReader<TcpStream>,
+    request: &Value,
+    id: &Value,
+    tell: &watch::Sender<Vec<Value>>,
+) -> bool {
+    let _ = stream.write_all(&[STREAM_HEAD.as_bytes(), &event(request)].concat()).await;
+    let is_reply = |message: &&Value| message["id"] == request["id"] && message["method"].is_null();
+    let mut seen = tell.subscribe();
+    let came = seen.wait_for(|all| all.iter().any(|message| is_reply(&message))).await.unwrap();
+    let reply = came.iter().find(is_reply).cloned().unwrap_or_default();
+    drop(came);
+    let said = json!({"content": [{"type": "text", "text": reply.to_string()}]});
+    let result = json!({"jsonrpc": "2.0", "id": id, "result": said});
+    stream.write_all(&[event(&result), LAST_CHUNK.to_vec()].concat()).await.is_ok()
 }
 
 async fn send(stream: &mut BufReader<TcpStream>, answer: Answer) -> bool {
@@ -117,11 +153,17 @@ async fn send(stream: &mut BufReader<TcpStream>, answer: Answer) -> bool {
                 messages.iter().map(|message| format!("data: {message}\n\n")).collect();
             send_whole(stream, "200 OK", &kind("text/event-stream"), events.as_bytes()).await
         }
+        Answer::Open(messages) => {
+            let events: Vec<u8> = messages.iter().flat_map(event).collect();
+            let _ = stream.write_all(&[STREAM_HEAD.as_bytes(), &events].concat()).await;
+            let _ = next_request(stream).await;
+            false
+        }
         Answer::Silence => {
             let _ = next_request(stream).await;
             false
         }
-        Answer::Hangup | Answer::After(..) => false,
+        Answer::Hangup | Answer::After(..) | Answer::Ask { .. } => false,
         Answer::Endless => {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
             let _ = stream.write_all(head.as_bytes()).await;

@@ -2,6 +2,7 @@
 
 mod bad_servers;
 mod programs;
+mod protocol;
 mod questions;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::identity::Principal;
+use agent::model::LanguageModel;
 use agent::names::TenantId;
 use agent::ports::ActivityList;
 use agent::tools::activity::Ending;
@@ -71,18 +73,23 @@ fn at(name: &str, fake: &ToolServer) -> ServerSettings {
 }
 
 fn world(servers: Vec<ServerSettings>) -> World {
+    world_with(servers, None)
+}
+
+fn world_with(servers: Vec<ServerSettings>, model: Option<Arc<dyn LanguageModel>>) -> World {
     let tasks = Tasks::new();
     let parts = HostParts {
         records: Arc::new(MemoryToolRecords::default()),
         clock: Arc::new(HandClock::at(1_000)),
         tasks: tasks.clone(),
-        model: None,
+        model,
     };
     let path = [("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
     let rules = HostRules {
         servers,
         tenants: vec![TenantId::local()],
         environment: path.into(),
+        sampling_tokens_max: 100,
         ..HostRules::default()
     };
     World { host: Host::new(parts, rules), tasks, person: Arc::default() }
