@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::activity::Activity;
+use crate::commands::conformance::Conformance;
 use crate::commands::mcp::Mcp;
 
 /// Answers a team's questions from its own documents, in Korean and English.
@@ -62,12 +63,12 @@ pub(crate) enum Command {
     /// List, show and delete documents
     #[command(subcommand)]
     Documents(Documents),
+    /// Serve to MCP clients, and use the tools of MCP servers
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),
-    /// Use servers of tools (MCP): list them, call a tool, read a resource, run a prompt
-    #[command(subcommand)]
-    Mcp(Mcp),
     /// Show which tools were called, by whom and how it ended
     Activity(Activity),
     /// Forget what has expired and compact the index
@@ -77,6 +78,9 @@ pub(crate) enum Command {
     Eval(Eval),
     /// Say what is configured, what is missing and what it would add
     Doctor,
+    /// Stand in for a server or a client in a protocol's conformance suite
+    #[command(subcommand, hide = true)]
+    Conformance(Conformance),
     /// Read documents for another Saem (started by itself)
     #[command(hide = true)]
     Worker,

@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod ask;
 pub(crate) mod cleanup;
+pub(crate) mod conformance;
 pub(crate) mod cost;
 pub(crate) mod demo_files;
 pub(crate) mod doctor;

@@ -1,6 +1,7 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
 pub(crate) mod copilot;
+pub(crate) mod mcp;
 pub(crate) mod tools;
 
 use std::convert::Infallible;

@@ -18,7 +18,7 @@ const LOOKED_AT_MAX: usize = 10_000;
 impl ToolRecords for Store {
     fn pins<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId) -> Later<'a, Option<Pins>> {
         let key = (tenant.clone(), server.clone());
-        Box::pin(self.read(move |transaction| {
+        Box::pin(self.look_up(move |transaction| {
             let pins = transaction.open_table(tables::TOOL_PINS)?;
             let row = pins.get((key.0.as_str(), key.1.as_str()))?;
             row.map(|row| from_row(row.value())).transpose()
@@ -58,7 +58,7 @@ impl ToolRecords for Store {
 
     fn approvals<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<Approval>> {
         let tenant = tenant.clone();
-        Box::pin(self.read(move |transaction| {
+        Box::pin(self.look_up(move |transaction| {
             let table = transaction.open_table(tables::TOOL_APPROVALS)?;
             let name = tenant.as_str();
             let rows = table.range((name, "", "", "")..=(name, LAST, LAST, LAST))?;

@@ -34,7 +34,7 @@ pub enum Answer {
     /// A body of JSON that never ends.
     Endless,
     /// The answer comes after a message that the script waits for has come.
-    After(&'static str, Box<Answer>),
+    After(&'static str, Box<Self>),
 }
 
 type Script = dyn Fn(&Value) -> Answer + Send + Sync;
@@ -127,9 +127,11 @@ async fn ask(
     let _ = stream.write_all(&[STREAM_HEAD.as_bytes(), &event(request)].concat()).await;
     let is_reply = |message: &&Value| message["id"] == request["id"] && message["method"].is_null();
     let mut seen = tell.subscribe();
-    let came = seen.wait_for(|all| all.iter().any(|message| is_reply(&message))).await.unwrap();
-    let reply = came.iter().find(is_reply).cloned().unwrap_or_default();
-    drop(came);
+    let came = |all: &Vec<Value>| all.iter().any(|message| is_reply(&message));
+    let reply = {
+        let all = seen.wait_for(came).await.unwrap();
+        all.iter().find(is_reply).cloned().unwrap_or_default()
+    };
     let said = json!({"content": [{"type": "text", "text": reply.to_string()}]});
     let result = json!({"jsonrpc": "2.0", "id": id, "result": said});
     stream.write_all(&[event(&result), LAST_CHUNK.to_vec()].concat()).await.is_ok()
@@ -177,7 +179,7 @@ async fn send(stream: &mut BufReader<TcpStream>, answer: Answer) -> bool {
 
 /// The result of a request.
 #[must_use]
-pub fn result(request: &Value, result: Value) -> Answer {
+pub fn result(request: &Value, result: &Value) -> Answer {
     Answer::Json(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
 }
 
@@ -194,7 +196,7 @@ pub fn legacy(request: &Value, rest: impl FnOnce(&str) -> Answer) -> Answer {
         "server/discover" => error(request, -32601, "Method not found"),
         "initialize" => result(
             request,
-            json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "fake", "version": "1"},
+            &json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "fake", "version": "1"},
                 "capabilities": {"tools": {"listChanged": true}, "resources": {}, "prompts": {}}}),
         ),
         method if method.starts_with("notifications/") => Answer::Accepted,
@@ -207,7 +209,7 @@ pub fn modern(request: &Value, rest: impl FnOnce(&str) -> Answer) -> Answer {
     match request["method"].as_str().unwrap_or_default() {
         "server/discover" => result(
             request,
-            json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "ttlMs": 0,
+            &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "ttlMs": 0,
                 "cacheScope": "private", "capabilities": {"tools": {"listChanged": true}}}),
         ),
         method if method.starts_with("notifications/") => Answer::Accepted,
@@ -220,7 +222,7 @@ pub fn modern(request: &Value, rest: impl FnOnce(&str) -> Answer) -> Answer {
 pub fn tools(request: &Value, tools: &[Value]) -> Answer {
     result(
         request,
-        json!({"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}),
+        &json!({"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}),
     )
 }
 
@@ -240,5 +242,5 @@ pub fn silent(name: &str) -> Value {
 /// What a tool gives: one text.
 #[must_use]
 pub fn said(request: &Value, text: &str) -> Answer {
-    result(request, json!({"content": [{"type": "text", "text": text}], "resultType": "complete"}))
+    result(request, &json!({"content": [{"type": "text", "text": text}], "resultType": "complete"}))
 }

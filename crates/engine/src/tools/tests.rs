@@ -334,19 +334,19 @@ async fn resources_and_prompts_are_read_and_run() {
         legacy(request, |method| match method {
             "resources/list" => testkit::tool_server::result(
                 request,
-                json!({"resources": [{"uri": "doc://a", "name": "a"}]}),
+                &json!({"resources": [{"uri": "doc://a", "name": "a"}]}),
             ),
             "resources/read" => testkit::tool_server::result(
                 request,
-                json!({"contents": [{"uri": "doc://a", "text": "샘물"}]}),
+                &json!({"contents": [{"uri": "doc://a", "text": "샘물"}]}),
             ),
             "prompts/list" => testkit::tool_server::result(
                 request,
-                json!({"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": true}]}]}),
+                &json!({"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": true}]}]}),
             ),
             "prompts/get" => testkit::tool_server::result(
                 request,
-                json!({"messages": [{"role": "user", "content": {"type": "text", "text": "hello"}}]}),
+                &json!({"messages": [{"role": "user", "content": {"type": "text", "text": "hello"}}]}),
             ),
             _ => Answer::Hangup,
         })

@@ -79,11 +79,7 @@ impl Backend<LocalTools> {
     pub(crate) async fn tools_of(config: &Config) -> Result<Self> {
         Self::find(config, async |store| {
             let installation = Installation::on(config, store).await?;
-            let model = match config.mcp.sampling_tokens_max {
-                0 => None,
-                _ => crate::wiring::copilot::roles(&config.models).await?.roles.answer,
-            };
-            let (host, warnings) = crate::wiring::tools::host(config, &installation, model)?;
+            let (host, warnings) = crate::wiring::tools::host(config, &installation).await?;
             Ok(LocalTools { installation, host, warnings })
         })
         .await

@@ -1,11 +1,14 @@
-//! `saem mcp`: servers of tools, and what they offer, under your control.
+//! `saem mcp`: what has to do with the Model Context Protocol, a file for each command.
 
 mod accept;
+mod bridge;
 mod call;
+mod install;
 mod list;
 mod logs;
 mod prompt;
 mod read;
+mod serve;
 mod tools;
 
 use std::process::ExitCode;
@@ -14,11 +17,16 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
+use crate::args::Common;
 use crate::config::Config;
 use crate::output::Output;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mcp {
+    /// Serve the documents and the copilot to MCP clients
+    Serve(serve::Serve),
+    /// Print what an MCP client needs to know of this Saem, or write it into the client's configuration
+    Install(install::Install),
     /// List the servers of the configuration, and whether they work
     List {
         /// Start every server and say whether it works
@@ -80,8 +88,33 @@ pub(crate) struct Prompt {
     pairs: Vec<String>,
 }
 
-pub(crate) async fn run(config: Config, mcp: Mcp, output: &Output) -> Result<ExitCode> {
+impl Mcp {
+    /// Whether it runs as a server that says in the log what it does.
+    pub(crate) fn serves(&self) -> bool {
+        match self {
+            Self::Serve(serve) => !serve.stdio,
+            Self::Install(_)
+            | Self::List { .. }
+            | Self::Tools { .. }
+            | Self::Call(_)
+            | Self::Accept { .. }
+            | Self::Revoke { .. }
+            | Self::Read { .. }
+            | Self::Prompt(_)
+            | Self::Logs { .. } => false,
+        }
+    }
+}
+
+pub(crate) async fn run(
+    config: Config,
+    mcp: Mcp,
+    common: &Common,
+    output: &Output,
+) -> Result<ExitCode> {
     match mcp {
+        Mcp::Serve(serve) => serve::run(config, &serve, output).await,
+        Mcp::Install(install) => install::run(&config, &install, common, output),
         Mcp::List { check } => list::run(&config, check, output).await,
         Mcp::Tools { name } => tools::run(&config, name.as_deref(), output).await,
         Mcp::Call(order) => call::run(&config, order, output).await,

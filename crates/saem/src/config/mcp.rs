@@ -1,4 +1,4 @@
-//! Servers of tools as people configure them: in our own file, and in the JSON that other programs use, read as it is.
+//! Settings of MCP. Servers of tools are read from our own file, and from the JSON that other programs use, as it is.
 
 mod entry;
 mod text;
@@ -22,6 +22,8 @@ const OWN_FILE: &str = "mcp.json";
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mcp {
+    pub(crate) prompts: String,
+    pub(crate) sse: bool,
     pub(crate) config: Vec<String>,
     pub(crate) tenants: Vec<String>,
     pub(crate) environment: Vec<String>,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::model::LanguageModel;
 use agent::names::TenantId;
 use anyhow::{Context, Result};
 use engine::tools::{Desk, Host, HostParts, HostRules};
@@ -33,11 +32,14 @@ const HARMLESS_VARIABLES: [&str; 12] = [
 pub(crate) const LOGS: &str = "mcp-logs";
 
 /// The host over the configured servers, and what was wrong with those that are left out.
-pub(crate) fn host(
+pub(crate) async fn host(
     config: &Config,
     installation: &Installation,
-    model: Option<Arc<dyn LanguageModel>>,
 ) -> Result<(Host, Vec<String>)> {
+    let model = match config.mcp.sampling_tokens_max {
+        0 => None,
+        _ => super::copilot::roles(&config.models).await?.roles.answer,
+    };
     let found = config.mcp.servers(&installation.folder, &config::variable)?;
     for warning in &found.warnings {
         tracing::warn!("a server of tools is left out: {warning}");
@@ -60,7 +62,7 @@ pub(crate) fn host(
         records: Arc::new(installation.store.clone()),
         clock: Arc::new(SystemClock),
         tasks: installation.tasks().clone(),
-        model: model.filter(|_| config.mcp.sampling_tokens_max > 0),
+        model,
     };
     Ok((Host::new(parts, rules), found.warnings))
 }

@@ -115,7 +115,7 @@ async fn a_cursor_that_stays_where_it_is_and_one_that_never_ends() {
                     let cursor = format!("c{}", page.min(3));
                     result(
                         request,
-                        json!({"tools": [reads(&format!("t{page}"))], "nextCursor": cursor}),
+                        &json!({"tools": [reads(&format!("t{page}"))], "nextCursor": cursor}),
                     )
                 }
                 _ => Answer::Hangup,
@@ -133,7 +133,7 @@ async fn a_cursor_that_stays_where_it_is_and_one_that_never_ends() {
             "tools/list" => {
                 let page = pages.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 let tool = reads(&format!("t{page}"));
-                result(request, json!({"tools": [tool], "nextCursor": page.to_string()}))
+                result(request, &json!({"tools": [tool], "nextCursor": page.to_string()}))
             }
             _ => Answer::Hangup,
         })
@@ -322,7 +322,7 @@ async fn a_server_that_asks_back_for_ever_is_given_up() {
             modern(request, |method| match method {
                 "tools/list" => tools(request, &[reads("x")]),
                 "tools/call" => {
-                    result(request, json!({"resultType": "input_required", "requestState": "s"}))
+                    result(request, &json!({"resultType": "input_required", "requestState": "s"}))
                 }
                 _ => Answer::Silence,
             })

@@ -139,7 +139,7 @@ async fn a_header_that_is_none_connects_to_nobody() {
 #[tokio::test]
 async fn lists_of_a_server_that_has_no_such_thing_are_its_refusal_and_nothing_else() {
     let fake = ToolServer::start(|request| {
-        legacy(request, |_| result(request, json!({"unexpected": true})))
+        legacy(request, |_| result(request, &json!({"unexpected": true})))
     })
     .await;
     let world = world(vec![at("odd", &fake)]);

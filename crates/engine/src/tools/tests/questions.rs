@@ -17,7 +17,7 @@ async fn curious(input: Value) -> ToolServer {
             "tools/list" => tools(request, &[reads("greet")]),
             "tools/call" if request["params"]["inputResponses"].is_null() => result(
                 request,
-                json!({"resultType": "input_required", "requestState": "opaque",
+                &json!({"resultType": "input_required", "requestState": "opaque",
                     "inputRequests": {"who": input}}),
             ),
             "tools/call" => {
@@ -30,7 +30,7 @@ async fn curious(input: Value) -> ToolServer {
     .await
 }
 
-fn filled(values: Value) -> Reply {
+fn filled(values: &Value) -> Reply {
     Reply::Filled(values.as_object().cloned().unwrap_or_else(Map::new))
 }
 
@@ -38,7 +38,7 @@ fn filled(values: Value) -> Reply {
 async fn a_form_is_filled_in_by_the_caller() {
     let fake = curious(form()).await;
     let world = world(vec![at("new", &fake)]);
-    world.will_say([filled(json!({"name": "미나"}))]);
+    world.will_say([filled(&json!({"name": "미나"}))]);
     let output = world.call("new__greet", json!({})).await.unwrap();
     assert!(output.text.contains("미나") && output.text.contains("accept"), "{}", output.text);
 }
@@ -50,8 +50,8 @@ async fn a_form_that_is_refused_or_filled_in_wrongly_gives_nothing_away() {
     for (reply, action) in [
         (Reply::No, "decline"),
         (Reply::Yes(Extent::Always), "decline"),
-        (filled(json!({"other": "x"})), "cancel"),
-        (filled(json!({"name": 3})), "cancel"),
+        (filled(&json!({"other": "x"})), "cancel"),
+        (filled(&json!({"name": 3})), "cancel"),
     ] {
         world.will_say([reply]);
         let output = world.call("new__greet", json!({})).await.unwrap();
