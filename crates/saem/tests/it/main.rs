@@ -28,6 +28,7 @@ mod peers;
 mod real_model;
 mod running;
 mod tenants;
+mod tools;
 mod traces;
 mod watch;
 mod world;
