@@ -1,7 +1,8 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `eval`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
 
 mod bench;
 mod convert;
+mod eval;
 mod fuzz;
 mod gate;
 mod golden;
@@ -25,6 +26,9 @@ usage: cargo xtask CHORE
                     Markdown and HTML into a searchable index, beside LlamaIndex; 10,000 documents unless said
   bench turn [--turns N] [--rounds N]
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
+  eval copilot-model [--threads N]
+                    ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
+                    evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   fuzz [chunker|html] [--seconds N] [--keep]
                     looks for documents that break their reader, a minute each unless it is said otherwise;
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
         ["bench", name @ ("search" | "ingest" | "turn"), rest @ ..] => bench::run(name, rest),
+        ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),
