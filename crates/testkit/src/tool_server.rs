@@ -131,7 +131,7 @@ async fn ask(
     let came = |all: &Vec<Value>| all.iter().filter(is_reply).count() > before;
     let reply = {
         let all = seen.wait_for(came).await.unwrap();
-        all.iter().filter(is_reply).next_back().cloned().unwrap_or_default()
+        all.iter().rfind(is_reply).cloned().unwrap_or_default()
     };
     let said = json!({"content": [{"type": "text", "text": reply.to_string()}]});
     let result = json!({"jsonrpc": "2.0", "id": id, "result": said});
