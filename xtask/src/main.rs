@@ -1,11 +1,13 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `conformance`, `bench`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
 
 mod bench;
+mod conformance;
 mod convert;
 mod fuzz;
 mod gate;
 mod golden;
 mod needs;
+mod node;
 mod python;
 mod tidy;
 mod tokens;
@@ -19,6 +21,8 @@ usage: cargo xtask CHORE
 
   test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
   tidy              properties of the repository that no compiler checks
+  conformance mcp [--server|--client] [--scenario NAME]
+                    the official suite of MCP against Saem as a server and as a client, or a part of it
   bench search [--vectors N] [--rounds N]
                     vectors beside FAISS at the same recall, and hybrid search over HTTP; 100,000 chunks unless said
   bench ingest [--documents N] [--rounds N]
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
+        ["conformance", "mcp", arguments @ ..] => conformance::run(arguments),
         ["bench", name @ ("search" | "ingest" | "turn"), rest @ ..] => bench::run(name, rest),
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
