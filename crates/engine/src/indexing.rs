@@ -150,6 +150,13 @@ impl Indexer {
         self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until the serving index holds a change after this one, and says which is its last; none if it never will.
+    pub(crate) async fn applied_after(&self, sequence: u64) -> Option<u64> {
+        let mut progress = self.applied.subscribe();
+        let later = progress.wait_for(|progress| progress.applied > sequence).await;
+        later.ok().map(|progress| progress.applied)
+    }
+
     pub(crate) fn trouble(&self) -> Option<String> {
         self.applied.borrow().trouble.clone()
     }

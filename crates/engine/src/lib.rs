@@ -3,6 +3,7 @@
 pub mod chat;
 mod cleanup;
 mod error;
+mod following;
 mod fresh;
 mod indexing;
 mod ingest;
@@ -18,6 +19,7 @@ pub mod worker;
 pub use cleanup::CleanupReport;
 pub use error::EngineError;
 pub use extract::Mapping;
+pub use following::{Following, WholeText};
 pub use ingest::{Ingested, NewDocument, Outcome, too_large};
 pub use jobs::{Order, Upload};
 pub use knowledge::{Knowledge, Parts, Rules};

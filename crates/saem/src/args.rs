@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::conformance::Conformance;
+use crate::commands::mcp::Mcp;
+
 /// Answers a team's questions from its own documents, in Korean and English.
 #[derive(Debug, Parser)]
 #[command(name = "saem", version, propagate_version = true, arg_required_else_help = true)]
@@ -59,6 +62,9 @@ pub(crate) enum Command {
     /// List, show and delete documents
     #[command(subcommand)]
     Documents(Documents),
+    /// Serve to MCP clients, and tell them where
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),
@@ -69,6 +75,9 @@ pub(crate) enum Command {
     Eval(Eval),
     /// Say what is configured, what is missing and what it would add
     Doctor,
+    /// Stand in for a server or a client in a protocol's conformance suite
+    #[command(subcommand, hide = true)]
+    Conformance(Conformance),
     /// Read documents for another Saem (started by itself)
     #[command(hide = true)]
     Worker,

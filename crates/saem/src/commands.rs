@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod cleanup;
+pub(crate) mod conformance;
 pub(crate) mod cost;
 pub(crate) mod demo_files;
 pub(crate) mod doctor;
@@ -10,6 +11,7 @@ pub(crate) mod eval;
 pub(crate) mod files;
 pub(crate) mod ingest;
 pub(crate) mod key;
+pub(crate) mod mcp;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sessions;

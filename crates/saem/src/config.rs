@@ -1,6 +1,7 @@
 //! Configuration: defaults compiled in, overridden by a file, the environment and flags, in this order.
 
 mod copilot;
+mod mcp;
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use toml::{Table, Value};
 use url::Url;
 
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
+pub(crate) use self::mcp::Mcp;
 
 /// The file that users read is the one that holds.
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
@@ -29,6 +31,7 @@ pub(crate) struct Config {
     pub(crate) models: Models,
     pub(crate) copilot: Copilot,
     pub(crate) memory: Memory,
+    pub(crate) mcp: Mcp,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,

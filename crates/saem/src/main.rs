@@ -13,6 +13,7 @@ mod wiring;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Parser;
@@ -33,6 +34,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Threads for what takes a moment: searching, embedding, indexing, reading the disk. More would only wait for each other
 /// and for the disk, and each keeps some megabytes of its own; some are to spare for tenants whose index is being made.
 const WORKING_THREADS_MAX: usize = 16;
+
+/// How long threads may take to come to their end.
+const ENDING_MAX: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -63,7 +67,12 @@ fn start(cli: Cli) -> Result<ExitCode> {
     };
     let works_here = matches!(
         cli.command,
-        Command::Demo | Command::Serve | Command::Eval(_) | Command::Doctor | Command::Worker
+        Command::Demo
+            | Command::Serve
+            | Command::Eval(_)
+            | Command::Doctor
+            | Command::Conformance(_)
+            | Command::Worker
     );
     if works_here && overrides.server.is_some() {
         bail!("this command works on this machine: leave --server out");
@@ -74,7 +83,7 @@ fn start(cli: Cli) -> Result<ExitCode> {
         .max_blocking_threads(WORKING_THREADS_MAX)
         .enable_all()
         .build()?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         let done = CancellationToken::new();
         let work = async {
             let outcome = run(cli, config).await;
@@ -86,7 +95,10 @@ fn start(cli: Cli) -> Result<ExitCode> {
             Some(sender) => tokio::join!(work, sender.run(done.clone())).0,
             None => work.await,
         }
-    })
+    });
+    // Whoever still waits for a line on standard input would wait for good; all else has ended by now.
+    runtime.shutdown_timeout(ENDING_MAX);
+    outcome
 }
 
 async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
@@ -101,6 +113,8 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Sessions(sessions) => commands::sessions::run(config, sessions, &output).await,
         Command::Cost(cost) => commands::cost::run(config, &cost, &output).await,
         Command::Documents(documents) => commands::documents::run(config, documents, &output).await,
+        Command::Mcp(mcp) => commands::mcp::run(config, mcp, &cli.common, &output).await,
+        Command::Conformance(suite) => commands::conformance::run(config, suite, &output).await,
         Command::Key(key) => commands::key::run(config, key, &output).await,
         Command::Cleanup => commands::cleanup::run(config, &output).await,
         Command::Eval(eval) => commands::eval::run(config, eval, &output).await,
@@ -111,7 +125,11 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
 
 /// Commands for people are quiet about what goes well; a server says what it does. Traces go elsewhere.
 fn start_log(config: &Config, verbose: u8, command: &Command) -> Result<Option<traces::Sender>> {
-    let serves = matches!(command, Command::Serve | Command::Demo);
+    let serves = match command {
+        Command::Serve | Command::Demo => true,
+        Command::Mcp(mcp) => mcp.serves(),
+        _ => false,
+    };
     let level = match (verbose, serves) {
         (0, true) => config.log.level.as_str(),
         (0, false) => "error",

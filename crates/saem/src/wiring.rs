@@ -1,6 +1,7 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
 pub(crate) mod copilot;
+pub(crate) mod mcp;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

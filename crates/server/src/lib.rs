@@ -28,6 +28,7 @@ pub mod identity;
 pub mod input;
 pub mod limits;
 mod listen;
+pub mod mcp;
 pub mod metrics;
 pub mod openai;
 mod openapi;

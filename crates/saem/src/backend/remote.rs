@@ -1,6 +1,7 @@
 //! The API's client: asks a server to do what a command would do on the data folder itself.
 
 mod chat;
+mod mcp;
 
 use std::fmt;
 use std::time::Duration;

@@ -18,6 +18,7 @@ use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
 use server::identity::{Identity, Mode, owner};
 use server::limits::{Limits, Rate};
+use server::mcp::{self, Mcp};
 use server::metrics::{ChatMetrics, Metrics};
 use server::routes::{Access, Table};
 use server::{Parts, Server, Settings};
@@ -32,6 +33,9 @@ use crate::presence::Announced;
 use crate::system::{self, SystemClock, SystemEntropy};
 use crate::wiring::{self, Installation, copilot};
 
+/// A port that nobody has, on this machine alone.
+const ANY_PORT: &str = "127.0.0.1:0";
+
 /// Serves until it is asked to stop.
 pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let installation = Installation::open(&config).await?;
@@ -39,7 +43,37 @@ pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let (folder, address) = (installation.folder.display(), door.address);
     output.line(&format!("saem serves {folder} on http://{address}"))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu).await
+    run(config, installation, door, menu, Purpose::Callers).await
+}
+
+/// Serves until it is asked to stop, and says where MCP clients find it.
+pub(super) async fn serve_mcp(config: Config, output: &Output) -> Result<ExitCode> {
+    let installation = Installation::open(&config).await?;
+    let door = Door::open(&config, &installation).await?;
+    output.line(&format!("saem serves MCP on http://{}/mcp", door.address))?;
+    output.json(&serde_json::json!({ "url": format!("http://{}/mcp", door.address) }))?;
+    let menu = copilot::menu(&config)?;
+    run(config, installation, door, menu, Purpose::Callers).await
+}
+
+/// Serves one MCP client on standard input and output, on a folder that is ours. Other commands, and other clients, find
+/// it as they find any server.
+pub(super) async fn serve_pipes(mut config: Config, store: Store) -> Result<ExitCode> {
+    ANY_PORT.clone_into(&mut config.server.listen);
+    let installation = Installation::on(&config, store).await?;
+    let door = Door::open(&config, &installation).await?;
+    let menu = copilot::menu(&config)?;
+    run(config, installation, door, menu, Purpose::Pipes).await
+}
+
+/// Serves the conformance suite on a free port, and says where on the first line.
+pub(super) async fn serve_suite(mut config: Config, output: &Output) -> Result<ExitCode> {
+    ANY_PORT.clone_into(&mut config.server.listen);
+    let installation = Installation::open(&config).await?;
+    let door = Door::open(&config, &installation).await?;
+    output.line(&format!("http://{}/mcp", door.address))?;
+    let menu = copilot::menu(&config)?;
+    run(config, installation, door, menu, Purpose::Conformance).await
 }
 
 /// Loads the demo's documents, if they are not there yet, and serves them.
@@ -67,7 +101,7 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     } else {
         copilot::menu(&config)?
     };
-    run(config, installation, door, menu).await
+    run(config, installation, door, menu, Purpose::Callers).await
 }
 
 /// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
@@ -88,7 +122,7 @@ impl Door {
         let (own_address, own_listener) = match loopback(address) {
             Some(same) => (same, None),
             None => {
-                let own = bind("127.0.0.1:0").await?;
+                let own = bind(ANY_PORT).await?;
                 (own.local_addr()?, Some(own))
             }
         };
@@ -138,16 +172,32 @@ async fn bind(listen: &str) -> Result<TcpListener> {
     })
 }
 
+/// What a server is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Callers,
+    /// One MCP client on standard input and output, and whoever calls besides; it ends with that client.
+    Pipes,
+    /// The conformance suite, which finds what it looks for besides our own.
+    Conformance,
+}
+
 async fn run(
     config: Config,
     installation: Installation,
     door: Door,
     menu: Menu,
+    purpose: Purpose,
 ) -> Result<ExitCode> {
     let metrics = Arc::new(Metrics::default());
     let watcher = Arc::new(ChatMetrics::new(Arc::clone(&metrics)));
     let copilot = copilot::copilot(&config, &installation, menu, watcher).await?;
-    let server = server(&config, &installation, &door, metrics, copilot.clone()).await?;
+    let parts = wiring::mcp::parts(&config, &installation, copilot.clone())?;
+    let mcp = match purpose {
+        Purpose::Callers | Purpose::Pipes => Mcp::new(parts)?,
+        Purpose::Conformance => Mcp::under_test(parts)?,
+    };
+    let server = server(&config, &installation, &door, metrics, copilot.clone(), &mcp).await?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
@@ -166,13 +216,26 @@ async fn run(
         stop.cancelled().await;
         drop(announced);
     };
-    let (drained, own_cut, ()) = tokio::join!(server.serve(listener, stop.clone()), own, hide);
+    let pipes = async {
+        if purpose == Purpose::Pipes {
+            let talked = tokio::select! {
+                talked = mcp::serve_stdio(&mcp, Principal::local_owner()) => talked,
+                () = stop.cancelled() => Ok(()),
+            };
+            stop.cancel();
+            return talked;
+        }
+        Ok(())
+    };
+    let serving = server.serve(listener, stop.clone());
+    let (drained, own_cut, (), talked) = tokio::join!(serving, own, hide, pipes);
     let cut = drained.cut + own_cut;
     if cut > 0 {
         tracing::warn!(cut, "some connections did not end in time and were cut");
     }
     let is_broken = matches!(*installation.store.health().borrow(), Health::Broken(_));
     installation.close().await;
+    talked?;
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
 }
 
@@ -182,6 +245,7 @@ async fn server(
     door: &Door,
     metrics: Arc<Metrics>,
     copilot: Copilot,
+    mcp: &Mcp,
 ) -> Result<Server> {
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
@@ -198,8 +262,9 @@ async fn server(
             Arc::new(IndexReady(installation.knowledge.clone())),
         ],
     };
-    let table =
-        Table::new(api::routes(upload_bytes_max), Access::Needs(agent::identity::Scope::Admin))?;
+    let mut routes = api::routes(upload_bytes_max);
+    routes.extend(mcp::routes(mcp));
+    let table = Table::new(routes, Access::Needs(agent::identity::Scope::Admin))?;
     let api = Api {
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),

@@ -1,0 +1,143 @@
+//! Saem as an MCP server: one set of offers behind HTTP, the older HTTP+SSE and stdio, in both eras of the protocol.
+
+mod conformance;
+mod handler;
+mod http;
+mod knowledge;
+mod listening;
+mod offer;
+mod prompts;
+mod state;
+mod stdio;
+mod tasks;
+mod tools;
+
+use std::sync::Arc;
+
+use agent::identity::Principal;
+use agent::ports::{Entropy, PortError};
+use engine::Knowledge;
+use engine::chat::Copilot;
+use engine::tasks::Tasks;
+use rmcp::model::{Icon, Implementation, MetaObject, ServerCapabilities, ServerConfig};
+use serde_json::json;
+
+use self::handler::{Handler, Whose};
+use self::http::Endpoint;
+use self::knowledge::Own;
+use self::offer::Offer;
+
+pub use self::http::routes;
+pub use self::prompts::{PromptFault, PromptFile};
+pub use self::stdio::{StdioError, pipes, serve_stdio};
+
+/// What a client that shows servers to people shows of this one.
+const TITLE: &str = "Saem";
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath \
+                    fill='%231c7ed6' d='M12 2c4 5 7 8.500 7 12.500a7 7 0 0 1-14 0C5 10.500 8 7 12 2z'/%3E%3C/svg%3E";
+
+/// What a client's model is told of this server.
+const INSTRUCTIONS: &str = include_str!("mcp/instructions.md");
+
+/// Where the name of a server stands in a result.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// What the server works with.
+pub struct McpParts {
+    pub knowledge: Knowledge,
+    pub copilot: Copilot,
+    pub tasks: Tasks,
+    pub entropy: Arc<dyn Entropy>,
+    /// Prompts besides those that ship; a later one of the same name takes the earlier one's place.
+    pub prompts: Vec<PromptFile>,
+    /// The version that clients are told.
+    pub version: String,
+}
+
+/// An MCP server. Cheap to clone.
+#[derive(Clone)]
+pub struct Mcp {
+    shared: Arc<Shared>,
+    endpoint: Arc<Endpoint>,
+}
+
+/// What every connection shares.
+struct Shared {
+    offers: Vec<Arc<dyn Offer>>,
+    info: ServerConfig,
+    /// Says in every result which server it comes from.
+    stamp: MetaObject,
+    tasks: Tasks,
+}
+
+/// A server that cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum McpError {
+    #[error(transparent)]
+    Prompt(#[from] PromptFault),
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+impl Mcp {
+    /// A server of Saem's own knowledge.
+    pub fn new(parts: McpParts) -> Result<Self, McpError> {
+        Self::with_offers(parts, Vec::new())
+    }
+
+    fn with_offers(parts: McpParts, more: Vec<Arc<dyn Offer>>) -> Result<Self, McpError> {
+        let McpParts { knowledge, copilot, tasks, entropy, prompts, version } = parts;
+        let prompts = prompts::Prompts::read(prompts)?;
+        let mut offers: Vec<Arc<dyn Offer>> = vec![Arc::new(Own::new(knowledge, copilot, prompts))];
+        offers.extend(more);
+        let server = Implementation::new("saem", version)
+            .with_title(TITLE)
+            .with_description("Answers from a team's own documents, in Korean and English.")
+            .with_icons(icons());
+        let mut stamp = MetaObject::new();
+        stamp.0.insert(SERVER_INFO.to_owned(), json!(server));
+        let info = ServerConfig::new(capabilities(&offers))
+            .with_server_info(server)
+            .with_instructions(INSTRUCTIONS.trim());
+        let shared = Arc::new(Shared { offers, info, stamp, tasks });
+        let endpoint = Arc::new(Endpoint::new(&shared, entropy.as_ref())?);
+        Ok(Self { shared, endpoint })
+    }
+
+    /// A handler for one connection of somebody who is known beforehand.
+    fn handler_of(&self, principal: Principal) -> Handler {
+        Handler::new(Arc::clone(&self.shared), Whose::Fixed(principal))
+    }
+}
+
+impl Shared {
+    /// The offer that has a tool of this name.
+    fn tool(&self, name: &str) -> Option<&Arc<dyn Offer>> {
+        self.offers.iter().find(|offer| offer.tools().iter().any(|tool| tool.name == name))
+    }
+}
+
+fn icons() -> Vec<Icon> {
+    vec![Icon::new(ICON).with_mime_type("image/svg+xml").with_sizes(vec!["any".to_owned()])]
+}
+
+fn capabilities(offers: &[Arc<dyn Offer>]) -> ServerCapabilities {
+    let mut capabilities = ServerCapabilities::builder()
+        .enable_tools()
+        .enable_tool_list_changed()
+        .enable_resources()
+        .enable_resources_list_changed()
+        .enable_resources_subscribe()
+        .enable_prompts()
+        .enable_prompts_list_changed()
+        .enable_completions()
+        .build();
+    if offers.iter().any(|offer| offer.tasks().is_some()) {
+        let tasks = ServerCapabilities::builder().enable_tasks().build();
+        capabilities.extensions = tasks.extensions;
+    }
+    if offers.iter().any(|offer| offer.logs()) {
+        capabilities.logging = Some(Default::default());
+    }
+    capabilities
+}

@@ -1,0 +1,37 @@
+//! MCP over standard input and output, or any other pair of pipes: one client, whom the owner of the folder has started.
+
+use agent::identity::Principal;
+use rmcp::service::{QuitReason, ServerInitializeError};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::mcp::Mcp;
+
+/// Why a conversation over pipes did not come to a good end.
+#[derive(Debug, thiserror::Error)]
+pub enum StdioError {
+    #[error("the client has not said hello in a way that MCP knows")]
+    Hello(#[source] Box<ServerInitializeError>),
+    #[error("the conversation broke off")]
+    BrokeOff(#[source] tokio::task::JoinError),
+}
+
+/// Standard input and output as pipes that can be waited for.
+pub fn pipes() -> (impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin) {
+    rmcp::transport::stdio_pipes()
+}
+
+/// Serves the client on standard input and output until it closes its end.
+pub async fn serve_stdio(mcp: &Mcp, principal: Principal) -> Result<(), StdioError> {
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let served = rmcp::serve_server(mcp.handler_of(principal), (input, output)).await;
+    let running = match served {
+        Ok(running) => running,
+        // A client that goes before it has said anything has nothing to complain about.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(StdioError::Hello(Box::new(error))),
+    };
+    match running.waiting().await {
+        Ok(QuitReason::JoinError(error)) | Err(error) => Err(StdioError::BrokeOff(error)),
+        Ok(_) => Ok(()),
+    }
+}
