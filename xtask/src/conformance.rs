@@ -66,7 +66,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let repository = crate::gate::root();
     let target = crate::python::target_folder(&repository)?;
     let peers = crate::node::peers(&crate::python::test_peers()?.join("node"))?;
-    crate::bench::cargo(&repository, &["build", "--workspace", "--bin", "saem"])?;
+    // With the tests that start it, as they are built with: alone it would be compiled another way, from the ground up.
+    crate::bench::cargo(&repository, &["build", "--workspace", "--test", "it"])?;
     let bench =
         Bench { peers, saem: target.join("debug/saem"), output: target.join("conformance") };
     let mut faults = Vec::new();

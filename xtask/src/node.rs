@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// What is installed, with its version.
+/// What is installed, with its version. One package that the Inspector's page wants is held back: of later versions not
+/// every system's part is to be had, and a lock file names all of them.
 const MANIFEST: &str = include_str!("../peers/package.json");
 
 /// The version and the hash of each package, those that others ask for included. Made by

@@ -53,7 +53,9 @@ async fn main() -> anyhow::Result<()> {
         None => arguments.editor.folder()?,
     };
     let server = SnippetServer::new(Folder::new(path));
-    let service = server.serve(rmcp::transport::stdio()).await?;
+    let (input, output) = rmcp::transport::stdio();
+    let input = server.input(input);
+    let service = server.serve((input, output)).await?;
     // The client closes our standard input when it has done with us.
     service.waiting().await?;
     Ok(())

@@ -1,6 +1,7 @@
 //! The snippets as MCP sees them: tools, a resource for each snippet, and a prompt; in both eras of the protocol.
 
 mod changes;
+mod input;
 mod prompt;
 mod resources;
 mod tools;
@@ -19,6 +20,7 @@ use rmcp::{ErrorData, ServerHandler};
 
 use crate::folder::{Fault, Folder};
 use changes::Changes;
+use input::Input;
 
 const INSTRUCTIONS: &str = "Keeps the user's editor snippets. Look with list_snippets before you add one: names and prefixes \
     should be new. The prompt write_snippet says what a good snippet looks like.";
@@ -33,6 +35,11 @@ pub(crate) struct SnippetServer {
 impl SnippetServer {
     pub(crate) fn new(folder: Folder) -> Self {
         Self { folder, changes: Arc::new(Changes::new()) }
+    }
+
+    /// The server's input, which tells it when the client has gone.
+    pub(crate) fn input<R>(&self, input: R) -> Input<R> {
+        Input::new(input, self.changes.clone())
     }
 
     /// Works on the folder where waiting for the disk holds nobody up.

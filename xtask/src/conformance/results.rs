@@ -21,6 +21,9 @@ const ADDED_TO_ALL: &str = "wire-schema-valid";
 /// A moment as the suite appends it to the name of a scenario's folder, after a hyphen: `2026-11-15T19-52-16-527Z`.
 const MOMENT_LENGTH: usize = 24;
 
+/// What is shown of a message, in characters: some quote a whole answer, and `checks.json` has all of it.
+const MESSAGE_CHARS_MAX: usize = 300;
+
 /// How a check ended, in the suite's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
@@ -184,6 +187,8 @@ fn checks(text: &str) -> Result<Vec<Check>> {
         };
         let (error, description) = (text(check, "errorMessage"), text(check, "description"));
         let message = if error.is_empty() { description } else { error };
+        let message = message.lines().next().unwrap_or_default();
+        let message = message.chars().take(MESSAGE_CHARS_MAX).collect();
         Ok(Check { id: text(check, "id"), status, message })
     };
     checks.iter().map(read).collect()

@@ -7,6 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
 
 /// Changes that a slow listener may be behind: one that is further behind is told to look at everything again.
 const BEHIND_MAX: usize = 64;
@@ -20,11 +21,19 @@ pub(super) struct Changes {
     told: broadcast::Sender<String>,
     /// What a client of the old era has subscribed to.
     subscribed: Mutex<BTreeSet<String>>,
+    /// Whether the client has gone.
+    ended: watch::Sender<bool>,
 }
 
 impl Changes {
     pub(super) fn new() -> Self {
-        Self { told: broadcast::Sender::new(BEHIND_MAX), subscribed: Mutex::default() }
+        let told = broadcast::Sender::new(BEHIND_MAX);
+        Self { told, subscribed: Mutex::default(), ended: watch::Sender::new(false) }
+    }
+
+    /// Nobody listens any more.
+    pub(super) fn end(&self) {
+        self.ended.send_replace(true);
     }
 
     pub(super) fn subscribe(&self, uri: String) -> Result<(), ErrorData> {
@@ -64,13 +73,14 @@ impl Changes {
 
     /// Passes on what a listener wants to hear, until it leaves.
     pub(super) async fn follow(&self, context: &SubscriptionContext) -> Result<(), ErrorData> {
-        let mut told = self.told.subscribe();
+        let (mut told, mut ended) = (self.told.subscribe(), self.ended.subscribe());
         let accepted = context.accepted();
         let wants_list = accepted.resources_list_changed == Some(true);
         let wanted = accepted.resource_subscriptions.clone().unwrap_or_default();
         loop {
             let heard = tokio::select! {
                 () = context.cancelled() => return Ok(()),
+                _ = ended.wait_for(|ended| *ended) => return Ok(()),
                 heard = told.recv() => heard,
             };
             let uris = match heard {

@@ -136,4 +136,6 @@ fn a_status_that_nobody_knows_is_an_error_and_so_is_no_json() {
     let read = checks(r#"[{"id":"a","status":"FAILURE","errorMessage":"why","details":{}}]"#);
     let expected = Check { id: "a".to_owned(), status: Status::Failure, message: "why".to_owned() };
     assert_eq!(read.unwrap(), [expected]);
+    let long = format!(r#"[{{"status":"FAILURE","errorMessage":"{}\nmore"}}]"#, "샘".repeat(400));
+    assert_eq!(checks(&long).unwrap()[0].message, "샘".repeat(MESSAGE_CHARS_MAX));
 }
