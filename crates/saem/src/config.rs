@@ -83,6 +83,7 @@ pub(crate) struct Auth {
     pub(crate) jwt_issuer: String,
     pub(crate) jwt_audience: String,
     pub(crate) jwks_url: String,
+    pub(crate) resource: String,
     pub(crate) tenant_claim: String,
     pub(crate) scope_claim: String,
 }

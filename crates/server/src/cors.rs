@@ -8,12 +8,15 @@ use http::header::{
 };
 use http::{HeaderMap, Method, StatusCode};
 
-/// Headers that a page may send: who calls, what the body is, and the key of a repeated request.
-const TAKEN: HeaderValue =
-    HeaderValue::from_static("authorization, content-type, idempotency-key, x-api-key");
+/// Headers that a page may send: who calls, what the body is, the key of a repeated request, and what MCP says there.
+const TAKEN: HeaderValue = HeaderValue::from_static(
+    "authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, \
+     mcp-session-id, x-api-key",
+);
 
 /// Headers of an answer that a page may read besides the harmless ones.
-const SHOWN: HeaderValue = HeaderValue::from_static("retry-after, www-authenticate");
+const SHOWN: HeaderValue =
+    HeaderValue::from_static("mcp-session-id, retry-after, www-authenticate");
 
 /// Seconds for which a browser need not ask again: a page that loses its place in the settings loses it this soon.
 const REMEMBERED_SECONDS: HeaderValue = HeaderValue::from_static("600");

@@ -32,8 +32,7 @@ pub(crate) fn stream<T: Telling>(
     shutdown: CancellationToken,
     standing: Standing,
 ) -> Response {
-    let mut pulse = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
-    pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let pulse = Pulse::every(HEARTBEAT);
     let told = Told { asking, telling, shutdown, standing, pulse, is_over: false };
     let pieces = stream::unfold(told, |mut told| async move {
         let piece = told.next().await?;
@@ -53,7 +52,7 @@ struct Told<T> {
     telling: T,
     shutdown: CancellationToken,
     standing: Standing,
-    pulse: Interval,
+    pulse: Pulse,
     is_over: bool,
 }
 
@@ -69,7 +68,7 @@ impl<T: Telling> Told<T> {
                     None => self.end(&stopping()),
                 },
                 () = self.shutdown.cancelled() => self.end(&stopping()),
-                _ = self.pulse.tick() => match self.standing.check().await {
+                () = self.pulse.beat() => match self.standing.check().await {
                     Ok(()) => ": still here\n\n".to_owned(),
                     Err(problem) => self.end(&problem),
                 },
@@ -96,6 +95,21 @@ pub(crate) fn stopping() -> Problem {
         "The answer is not complete.",
         "Ask again in a moment.",
     )
+}
+
+/// Beats again and again, and never to catch up.
+pub(crate) struct Pulse(Interval);
+
+impl Pulse {
+    pub(crate) fn every(interval: Duration) -> Self {
+        let mut pulse = interval_at(Instant::now() + interval, interval);
+        pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self(pulse)
+    }
+
+    pub(crate) async fn beat(&mut self) {
+        self.0.tick().await;
+    }
 }
 
 /// One event as it goes over the wire; `data` is one line.

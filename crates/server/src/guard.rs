@@ -110,7 +110,13 @@ pub(crate) async fn guard(
 ) -> Response {
     let mut answer = match admit(&shared, &row, request).await {
         Ok((request, permit)) => run(&shared, &row, request, permit, next).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => {
+            let scopes: &[Scope] = match &row.access {
+                Access::Needs(scope) => std::slice::from_ref(scope),
+                Access::Public | Access::Owner => &[],
+            };
+            shared.identity.challenged(problem, scopes, row.path).into_response()
+        }
     };
     if row.path.starts_with(openai::PREFIX) {
         answer = openai::with_error(answer).await;

@@ -20,6 +20,10 @@ pub mod jwt;
 pub mod owner;
 pub mod signatures;
 
+/// Codes of problems that a client is told how to overcome.
+const NO_CREDENTIALS: &str = "no_credentials";
+const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
+
 /// Names under which credentials are put into addresses, where logs and histories keep them.
 const QUERY_CREDENTIALS: [&str; 3] = ["access_token", "api_key", "key"];
 
@@ -108,7 +112,7 @@ impl Identity {
             }
             Some(secret) => self.by_token(&secret).await,
             None => Err(self.unauthorized(
-                "no_credentials",
+                NO_CREDENTIALS,
                 "This route needs to know who is calling.",
                 "Send a key as Authorization: Bearer saem_…; `saem key create` makes one.",
             )),
@@ -152,16 +156,36 @@ impl Identity {
 
     /// The caller is known, and that is not enough.
     pub(crate) fn lacks(&self, scope: Scope) -> Problem {
-        let name = scope_name(scope);
-        let challenge = format!("{}, error=\"insufficient_scope\"", self.challenge(Some(&name)));
-        let problem = Problem::new(
+        Problem::new(
             StatusCode::FORBIDDEN,
-            "insufficient_scope",
+            INSUFFICIENT_SCOPE,
             "the credentials do not allow this",
-            format!("This route needs the scope {scope}."),
+            format!("This needs the scope {scope}."),
             "Use a key or token that has it.",
-        );
-        with_challenge(problem, &challenge)
+        )
+    }
+
+    /// The problem with what a client needs to get better credentials: where they come from, and for which scopes.
+    pub(crate) fn challenged(&self, problem: Problem, scopes: &[Scope], path: &str) -> Problem {
+        let error = match (problem.status, problem.code) {
+            (StatusCode::UNAUTHORIZED, NO_CREDENTIALS) => "",
+            (StatusCode::UNAUTHORIZED, _) => ", error=\"invalid_token\"",
+            (_, INSUFFICIENT_SCOPE) => ", error=\"insufficient_scope\"",
+            (_, _) => return problem,
+        };
+        let mut challenge = "Bearer realm=\"saem\"".to_owned();
+        if let Some(address) = self.jwt.as_ref().and_then(|jwt| jwt.metadata_address(path)) {
+            challenge.push_str(&format!(", resource_metadata=\"{address}\""));
+        }
+        let names: Vec<String> = scopes.iter().copied().map(scope_name).collect();
+        if !names.is_empty() {
+            challenge.push_str(&format!(", scope=\"{}\"", names.join(" ")));
+        }
+        challenge.push_str(error);
+        match HeaderValue::from_str(&challenge) {
+            Ok(value) => problem.with_header(WWW_AUTHENTICATE, value),
+            Err(_) => problem,
+        }
     }
 
     /// The caller is known, and is not the owner.
@@ -238,31 +262,8 @@ impl Identity {
         detail: &'static str,
         action: &'static str,
     ) -> Problem {
-        let mut challenge = self.challenge(None);
-        if code != "no_credentials" {
-            challenge.push_str(", error=\"invalid_token\"");
-        }
         let title = "who is calling is not known";
-        let problem = Problem::new(StatusCode::UNAUTHORIZED, code, title, detail, action);
-        with_challenge(problem, &challenge)
-    }
-
-    fn challenge(&self, scope: Option<&str>) -> String {
-        let mut challenge = "Bearer realm=\"saem\"".to_owned();
-        if let Some(address) = self.jwt.as_ref().and_then(Jwt::metadata_address) {
-            challenge.push_str(&format!(", resource_metadata=\"{address}\""));
-        }
-        if let Some(scope) = scope {
-            challenge.push_str(&format!(", scope=\"{scope}\""));
-        }
-        challenge
-    }
-}
-
-fn with_challenge(problem: Problem, challenge: &str) -> Problem {
-    match HeaderValue::from_str(challenge) {
-        Ok(value) => problem.with_header(WWW_AUTHENTICATE, value),
-        Err(_) => problem,
+        Problem::new(StatusCode::UNAUTHORIZED, code, title, detail, action)
     }
 }
 

@@ -7,6 +7,7 @@ mod knowledge;
 mod listening;
 mod offer;
 mod prompts;
+mod sse;
 mod state;
 mod stdio;
 mod tasks;
@@ -29,12 +30,15 @@ use self::offer::Offer;
 
 pub use self::http::routes;
 pub use self::prompts::{PromptFault, PromptFile};
+pub use self::sse::sse_routes;
 pub use self::stdio::{StdioError, pipes, serve_stdio};
 
 /// What a client that shows servers to people shows of this one.
 const TITLE: &str = "Saem";
-const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath \
-                    fill='%231c7ed6' d='M12 2c4 5 7 8.500 7 12.500a7 7 0 0 1-14 0C5 10.500 8 7 12 2z'/%3E%3C/svg%3E";
+/// A drop of water, as SVG.
+const ICON: &str = "data:image/svg+xml;base64,\
+    PHN2ZyB4bWxucz0naHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmcnIHZpZXdCb3g9JzAgMCAyNCAyNCc+PHBhdGggZmlsbD0nIzFj\
+    N2VkNicgZD0nTTEyIDJjNCA1IDcgOC41IDcgMTIuNWE3IDcgMCAwIDEtMTQgMEM1IDEwLjUgOCA3IDEyIDJ6Jy8+PC9zdmc+";
 
 /// What a client's model is told of this server.
 const INSTRUCTIONS: &str = include_str!("mcp/instructions.md");
@@ -90,12 +94,12 @@ impl Mcp {
         let prompts = prompts::Prompts::read(prompts)?;
         let mut offers: Vec<Arc<dyn Offer>> = vec![Arc::new(Own::new(knowledge, copilot, prompts))];
         offers.extend(more);
-        let server = Implementation::new("saem", version)
-            .with_title(TITLE)
-            .with_description("Answers from a team's own documents, in Korean and English.")
-            .with_icons(icons());
+        let server = Implementation::new("saem", version).with_title(TITLE);
         let mut stamp = MetaObject::new();
         stamp.0.insert(SERVER_INFO.to_owned(), json!(server));
+        let server = server
+            .with_description("Answers from a team's own documents, in Korean and English.")
+            .with_icons(icons());
         let info = ServerConfig::new(capabilities(&offers))
             .with_server_info(server)
             .with_instructions(INSTRUCTIONS.trim());

@@ -15,7 +15,7 @@ use agent::identity::Scope;
 use crate::Shared;
 use crate::guard::scope_name;
 use crate::health::{Health, PartState};
-use crate::identity::jwt::Jwt;
+use crate::identity::jwt::{Jwt, MCP_PATH};
 use crate::input::Json;
 use crate::problem::Problem;
 use crate::routes::{Access, Route};
@@ -43,6 +43,14 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>(metrics_access: Access) -
             Public,
             "Says which issuer's tokens are accepted (RFC 9728)",
             resource_metadata,
+        )
+        .tag("operations")
+        .gives::<ResourceMetadata>(StatusCode::OK),
+        Route::get(
+            "/.well-known/oauth-protected-resource/mcp",
+            Public,
+            "Says which issuer's tokens the MCP endpoint accepts (RFC 9728)",
+            mcp_metadata,
         )
         .tag("operations")
         .gives::<ResourceMetadata>(StatusCode::OK),
@@ -87,11 +95,19 @@ struct ResourceMetadata {
 }
 
 async fn resource_metadata(Extension(server): Server) -> Result<Json<ResourceMetadata>, Problem> {
+    metadata(&server, "")
+}
+
+async fn mcp_metadata(Extension(server): Server) -> Result<Json<ResourceMetadata>, Problem> {
+    metadata(&server, MCP_PATH)
+}
+
+fn metadata(server: &Shared, path: &str) -> Result<Json<ResourceMetadata>, Problem> {
     let settings = server.identity.jwt().map(Jwt::settings);
-    let known = settings.and_then(|known| Some((known, known.resource.clone()?)));
+    let known = settings.and_then(|known| Some((known, known.resource()?)));
     let (settings, resource) = known.ok_or_else(Problem::no_route)?;
     Ok(Json(ResourceMetadata {
-        resource,
+        resource: format!("{resource}{path}"),
         authorization_servers: vec![settings.issuer.clone()],
         scopes_supported: Scope::ALL.into_iter().map(scope_name).collect(),
         bearer_methods_supported: vec!["header"],

@@ -264,6 +264,9 @@ async fn server(
     };
     let mut routes = api::routes(upload_bytes_max);
     routes.extend(mcp::routes(mcp));
+    if config.mcp.sse {
+        routes.extend(mcp::sse_routes(mcp, Arc::new(SystemEntropy)));
+    }
     let table = Table::new(routes, Access::Needs(agent::identity::Scope::Admin))?;
     let api = Api {
         knowledge: installation.knowledge.clone(),
@@ -316,6 +319,13 @@ async fn identity(
         JwtSettings::new(config.auth.jwt_issuer.clone(), config.auth.jwt_audience.clone());
     settings.tenant_claim.clone_from(&config.auth.tenant_claim);
     settings.scope_claim.clone_from(&config.auth.scope_claim);
+    if !config.auth.resource.is_empty() {
+        let is_web = ["https://", "http://"].iter().any(|it| config.auth.resource.starts_with(it));
+        if !is_web || config.auth.resource.contains(['"', '?', '#', ' ']) {
+            bail!("auth.resource is no address such as https://saem.example.com");
+        }
+        settings.resource = Some(config.auth.resource.clone());
+    }
     let source = Arc::new(FetchedKeys {
         pages: installation.pages(),
         address: config.auth.jwks_url.clone(),

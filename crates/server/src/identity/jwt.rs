@@ -10,6 +10,12 @@ use crate::identity::jwks::{Jwks, JwksSource, KeyFault};
 use crate::identity::signatures::use_ring;
 use crate::identity::{Ground, Identified};
 
+/// Where a resource says whose tokens it takes (RFC 9728), before its own path.
+pub(crate) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
+
+/// The part of us that is a resource of its own to clients: they insist on finding its exact address.
+pub(crate) const MCP_PATH: &str = "/mcp";
+
 /// Longest token, in bytes: groups of a large directory fit in, a flood does not.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
@@ -73,6 +79,13 @@ impl JwtSettings {
     }
 }
 
+impl JwtSettings {
+    /// Our address, without a slash at its end.
+    pub(crate) fn resource(&self) -> Option<&str> {
+        self.resource.as_deref().map(|resource| resource.trim_end_matches('/'))
+    }
+}
+
 impl Jwt {
     pub fn new(
         settings: JwtSettings,
@@ -91,9 +104,11 @@ impl Jwt {
         &self.settings
     }
 
-    pub(crate) fn metadata_address(&self) -> Option<String> {
-        let resource = self.settings.resource.as_deref()?.trim_end_matches('/');
-        Some(format!("{resource}/.well-known/oauth-protected-resource"))
+    /// Where it is said whose tokens a path takes.
+    pub(crate) fn metadata_address(&self, path: &str) -> Option<String> {
+        let resource = self.settings.resource()?;
+        let path = if path == MCP_PATH { path } else { "" };
+        Some(format!("{resource}{METADATA_PATH}{path}"))
     }
 
     pub(crate) async fn verify(
@@ -128,7 +143,12 @@ impl Jwt {
     fn validation(&self, algorithm: Algorithm) -> Validation {
         let mut validation = Validation::new(algorithm);
         validation.set_required_spec_claims(&["exp", "aud", "iss"]);
-        validation.set_audience(&[&self.settings.audience]);
+        // A token for our address, or for the part of it that a client was sent to, is meant for us too.
+        let mut audiences = vec![self.settings.audience.clone()];
+        if let Some(resource) = self.settings.resource() {
+            audiences.extend([resource.to_owned(), format!("{resource}{MCP_PATH}")]);
+        }
+        validation.set_audience(&audiences);
         validation.set_issuer(&[&self.settings.issuer]);
         // The times are ours to check, against the clock that tests can set.
         validation.validate_exp = false;

@@ -11,7 +11,7 @@ use rmcp::model::{
     CompleteResult, CompletionInfo, ErrorData, GetPromptRequestParams, GetPromptResponse,
     GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ResultType, ServerConfig,
+    ReadResourceRequestParams, ReadResourceResponse, Resource, ResultType, ServerConfig,
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
     UnsubscribeRequestParams, UpdateTaskParams,
 };
@@ -84,6 +84,26 @@ impl Handler {
     fn owner_of(&self, uri: &str) -> Result<&Arc<dyn Offer>, ErrorData> {
         let found = self.shared.offers.iter().find(|offer| offer.owns(uri));
         found.ok_or_else(|| no_resource(uri))
+    }
+
+    /// The first page from there on that holds something, or the last one.
+    async fn resources(
+        &self,
+        mut place: usize,
+        mut after: Option<String>,
+        asked: &Asked,
+    ) -> Result<Part<Resource>, ErrorData> {
+        loop {
+            let offer = self.shared.offers.get(place).ok_or_else(bad_cursor)?;
+            let Part { items, next } = offer.resources(after.take(), asked).await?;
+            let is_last = place + 1 >= self.shared.offers.len();
+            match next {
+                Some(next) => return Ok(Part { items, next: Some(format!("{place}:{next}")) }),
+                None if is_last => return Ok(Part { items, next: None }),
+                None if items.is_empty() => place += 1,
+                None => return Ok(Part { items, next: Some(format!("{}:", place + 1)) }),
+            }
+        }
     }
 
     fn tasks(&self) -> Result<&TaskOffer, ErrorData> {
@@ -237,13 +257,7 @@ impl ServerHandler for Handler {
                 (place.parse::<usize>().map_err(|_| bad_cursor())?, rest)
             }
         };
-        let offer = self.shared.offers.get(place).ok_or_else(bad_cursor)?;
-        let mut part = offer.resources(after, &asked).await?;
-        part.next = match part.next {
-            Some(next) => Some(format!("{place}:{next}")),
-            None if place + 1 < self.shared.offers.len() => Some(format!("{}:", place + 1)),
-            None => None,
-        };
+        let part = self.resources(place, after, &asked).await?;
         Ok(listed!(self, ListResourcesResult { resources }, part, &asked.context))
     }
 

@@ -19,10 +19,11 @@ use ring::hmac;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::events::Pulse;
 use crate::guard::{Caller, Shutdown, Standing};
+use crate::identity::jwt::MCP_PATH;
 use crate::input;
 use crate::mcp::handler::{Handler, Whose};
 use crate::mcp::{Mcp, Shared};
@@ -31,7 +32,7 @@ use crate::routes::{Access, Route};
 
 /// Largest message, in bytes: it is parsed in memory as a whole. Larger documents come by their address, or to
 /// `/api/documents`.
-const MESSAGE_BYTES_MAX: u64 = 4 << 20;
+pub(super) const MESSAGE_BYTES_MAX: u64 = 4 << 20;
 
 /// Sessions of the older era at once, over all callers: each takes some kilobytes until it has been idle for a while.
 const SESSIONS_MAX: usize = 10_000;
@@ -40,7 +41,7 @@ const SESSIONS_MAX: usize = 10_000;
 const SESSION_IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 
 /// How often it is asked whether the caller of an open stream still is one.
-const STANDING_INTERVAL: Duration = Duration::from_secs(5);
+pub(super) const STANDING_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Bytes of the tag that binds a session to its caller.
 const TAG_BYTES: usize = 16;
@@ -62,13 +63,13 @@ pub fn routes<S: Clone + Send + Sync + 'static>(mcp: &Mcp) -> Vec<Route<S>> {
         }
     };
     let routes = vec![
-        Route::post("/mcp", READ, "Takes a message of the Model Context Protocol", handler())
+        Route::post(MCP_PATH, READ, "Takes a message of the Model Context Protocol", handler())
             .takes_bytes("application/json")
             .body_bytes_max(MESSAGE_BYTES_MAX)
             .gives_other(StatusCode::OK, "application/json"),
-        Route::get("/mcp", READ, "Streams what an MCP session is told without asking", handler())
+        Route::get(MCP_PATH, READ, "Streams what an MCP session is told without asking", handler())
             .gives_other(StatusCode::OK, "text/event-stream"),
-        Route::delete("/mcp", READ, "Ends an MCP session", handler())
+        Route::delete(MCP_PATH, READ, "Ends an MCP session", handler())
             .gives_nothing(StatusCode::ACCEPTED),
     ];
     routes.into_iter().map(|route| route.tag("mcp")).collect()
@@ -124,7 +125,8 @@ impl Endpoint {
         let message = if parts.method == Method::POST {
             let input::Bytes(bytes) = input::Bytes::from_request(Request::new(body), &()).await?;
             if let Some(scope) = self.missing_scope(&bytes, &caller) {
-                return Err(server.identity.lacks(scope));
+                let problem = server.identity.lacks(scope);
+                return Err(server.identity.challenged(problem, &[Scope::Read, scope], MCP_PATH));
             }
             self.check_room(&parts.headers).await?;
             bytes
@@ -145,7 +147,7 @@ impl Endpoint {
 
     /// What a call needs that its caller does not have. It is looked for before the call is made, so that the answer can
     /// say so in the way of HTTP: a client then knows what to ask its issuer for.
-    fn missing_scope(&self, message: &[u8], caller: &Principal) -> Option<Scope> {
+    pub(super) fn missing_scope(&self, message: &[u8], caller: &Principal) -> Option<Scope> {
         // What is no call, or no JSON, is answered by whoever reads it all.
         let head: Head<'_> = serde_json::from_slice(message).ok()?;
         let name = head.params.filter(|_| head.method == "tools/call")?.name?;
@@ -220,8 +222,7 @@ type Inner = BoxBody<Bytes, Infallible>;
 
 /// A stream that ends when the server does, or when its caller is none any more.
 fn watched(body: Inner, standing: Option<Standing>, shutdown: Option<Shutdown>) -> Body {
-    let mut pulse = interval_at(Instant::now() + STANDING_INTERVAL, STANDING_INTERVAL);
-    pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let pulse = Pulse::every(STANDING_INTERVAL);
     let shutdown = shutdown.map_or_else(CancellationToken::new, |shutdown| shutdown.0);
     let watched = Watched { body, standing, shutdown, pulse };
     Body::from_stream(stream::unfold(watched, |mut watched| async move {
@@ -234,7 +235,7 @@ struct Watched {
     body: Inner,
     standing: Option<Standing>,
     shutdown: CancellationToken,
-    pulse: Interval,
+    pulse: Pulse,
 }
 
 impl Watched {
@@ -248,7 +249,7 @@ impl Watched {
                     }
                 }
                 () = self.shutdown.cancelled() => return None,
-                _ = self.pulse.tick() => {
+                () = self.pulse.beat() => {
                     if let Some(standing) = &self.standing {
                         standing.check().await.ok()?;
                     }

@@ -23,15 +23,30 @@ pub fn pipes() -> (impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin
 /// Serves the client on standard input and output until it closes its end.
 pub async fn serve_stdio(mcp: &Mcp, principal: Principal) -> Result<(), StdioError> {
     let (input, output) = rmcp::transport::stdio_pipes();
-    let served = rmcp::serve_server(mcp.handler_of(principal), (input, output)).await;
-    let running = match served {
-        Ok(running) => running,
-        // A client that goes before it has said anything has nothing to complain about.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(StdioError::Hello(Box::new(error))),
-    };
-    match running.waiting().await {
-        Ok(QuitReason::JoinError(error)) | Err(error) => Err(StdioError::BrokeOff(error)),
-        Ok(_) => Ok(()),
+    mcp.converse(principal, input, output).await
+}
+
+impl Mcp {
+    /// Serves one client on a pair of pipes until it closes its end.
+    pub(super) async fn converse<R, W>(
+        &self,
+        principal: Principal,
+        input: R,
+        output: W,
+    ) -> Result<(), StdioError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let running = match rmcp::serve_server(self.handler_of(principal), (input, output)).await {
+            Ok(running) => running,
+            // A client that goes before it has said anything has nothing to complain about.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(StdioError::Hello(Box::new(error))),
+        };
+        match running.waiting().await {
+            Ok(QuitReason::JoinError(error)) | Err(error) => Err(StdioError::BrokeOff(error)),
+            Ok(_) => Ok(()),
+        }
     }
 }
