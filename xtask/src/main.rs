@@ -29,6 +29,8 @@ usage: cargo xtask CHORE
                     Markdown and HTML into a searchable index, beside LlamaIndex; 10,000 documents unless said
   bench turn [--turns N] [--rounds N]
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
+  bench mcp [--requests N] [--rounds N]
+                    tools listed and called over HTTP, beside bare rmcp, FastMCP and the TypeScript SDK
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   fuzz [chunker|html] [--seconds N] [--keep]
                     looks for documents that break their reader, a minute each unless it is said otherwise;
@@ -49,7 +51,9 @@ fn main() -> ExitCode {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
         ["conformance", "mcp", arguments @ ..] => conformance::run(arguments),
-        ["bench", name @ ("search" | "ingest" | "turn"), rest @ ..] => bench::run(name, rest),
+        ["bench", name @ ("search" | "ingest" | "turn" | "mcp"), rest @ ..] => {
+            bench::run(name, rest)
+        }
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),

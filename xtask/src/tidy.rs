@@ -23,6 +23,7 @@ const HOMES: &[(&str, &[&str])] = &[
     (
         "rmcp::",
         &[
+            "crates/bench/src/mcp/bare.rs",
             "crates/engine/src/tools",
             "crates/server/src/mcp",
             "crates/testkit/",
