@@ -1,6 +1,7 @@
 //! What Saem knows: documents, their sections and chunks, and passages as found.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -81,9 +82,18 @@ pub struct DocumentChunks {
     pub chunks: Vec<NewChunk>,
 }
 
-/// A chunk as found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A chunk as found. What it says is shared, for one chunk is found by many; [`Passage::edit`] makes a copy of its own.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
+    pub excerpt: Arc<Excerpt>,
+    /// 0 to 1; comparable within one answer only.
+    pub score: f32,
+    pub found: Found,
+}
+
+/// What a chunk says and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Excerpt {
     pub document: DocumentId,
     pub chunk: u32,
     pub section: SectionId,
@@ -93,9 +103,21 @@ pub struct Passage {
     pub text: String,
     pub range: Range<usize>,
     pub tags: Tags,
-    /// 0 to 1; comparable within one answer only.
-    pub score: f32,
-    pub found: Found,
+}
+
+impl Passage {
+    /// What it says and where it stands, to be changed for this passage alone.
+    pub fn edit(&mut self) -> &mut Excerpt {
+        Arc::make_mut(&mut self.excerpt)
+    }
+}
+
+impl Deref for Passage {
+    type Target = Excerpt;
+
+    fn deref(&self) -> &Excerpt {
+        &self.excerpt
+    }
 }
 
 /// How a passage was found; a side that did not find it says nothing.

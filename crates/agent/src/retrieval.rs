@@ -218,7 +218,9 @@ mod tests {
     use crate::samples;
 
     fn passage(kind: &str, text: &str) -> Passage {
-        Passage { score: 0.0, heading_path: vec![], ..samples::passage(kind, "", text) }
+        let mut passage = Passage { score: 0.0, ..samples::passage(kind, "", text) };
+        passage.edit().heading_path.clear();
+        passage
     }
 
     /// `given` and `expected` hold `f` for a FAQ pair and `g` for a guide.
@@ -248,7 +250,8 @@ mod tests {
         let texts =
             ["예산 알림을 켜려면 설정을 엽니다.", "예산 알림을 켜려면, 설정을 엽니다", "다른 글"];
         let passages = texts.map(|text| passage("guide", text)).to_vec();
-        let kept: Vec<String> = without_repeats(passages).into_iter().map(|p| p.text).collect();
+        let kept: Vec<String> =
+            without_repeats(passages).into_iter().map(|p| p.text.clone()).collect();
         assert_eq!(kept, [texts[0], texts[2]]);
     }
 

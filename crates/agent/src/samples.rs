@@ -1,8 +1,10 @@
 //! What the tests of this crate are made from. The samples of `testkit` are of another build of these types.
 
+use std::sync::Arc;
+
 use crate::filter::{TagValue, Tags};
 use crate::identity::Timestamp;
-use crate::knowledge::{Found, Passage};
+use crate::knowledge::{Excerpt, Found, Passage};
 use crate::memory::SaidTurn;
 use crate::model::Tokenizer;
 use crate::names::{DocumentId, SectionId};
@@ -29,7 +31,7 @@ pub(crate) fn document(digit: char) -> DocumentId {
 
 /// The first chunk of a document of this type.
 pub(crate) fn passage(kind: &str, heading: &str, text: &str) -> Passage {
-    Passage {
+    let excerpt = Excerpt {
         document: document('0'),
         chunk: 0,
         section: SectionId { document: document('0'), ordinal: 0 },
@@ -39,9 +41,8 @@ pub(crate) fn passage(kind: &str, heading: &str, text: &str) -> Passage {
         text: text.to_owned(),
         range: 0..0,
         tags: Tags::from([("doc_type".to_owned(), vec![TagValue::Text(kind.to_owned())])]),
-        score: 1.0,
-        found: Found::default(),
-    }
+    };
+    Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() }
 }
 
 /// A whole turn.

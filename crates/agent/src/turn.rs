@@ -219,8 +219,9 @@ impl Turn {
         };
         let is_more = section.text.len() > passage.text.len();
         if is_more {
-            passage.text = section.text;
-            passage.range = section.range;
+            let excerpt = passage.edit();
+            excerpt.text = section.text;
+            excerpt.range = section.range;
         }
         is_more
     }

@@ -36,7 +36,7 @@ pub(crate) struct Places {
 
 const HELP: &str = "\
 usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N] [--rounds N]
-   |   bench turn [--turns N] [--rounds N]            |   bench mcp [--requests N] [--rounds N]
+   |   bench turn [--turns N] [--rounds N] [--alone]  |   bench mcp [--requests N] [--rounds N]
 
 The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, and for mcp BENCH_NODE and BENCH_PACKAGES.";
 
@@ -87,7 +87,14 @@ fn run() -> Result<()> {
         ),
         Some("turn") => turn::run(
             &places()?,
-            &turn::Size { turns: number("--turns", 1000)?, rounds: number("--rounds", 5)? },
+            &turn::Size {
+                turns: number("--turns", 1000)?,
+                rounds: number("--rounds", 5)?,
+                company: match arguments.iter().any(|argument| argument == "--alone") {
+                    true => turn::Company::Alone,
+                    false => turn::Company::WithPeers,
+                },
+            },
         ),
         Some("mcp") => mcp::run(
             &places()?,

@@ -36,9 +36,18 @@ const AFTER: Duration = Duration::from_millis(300);
 const JUDGED_CHARACTERS: usize = 8_000;
 const PASSAGES_CHARACTERS: usize = 3_000;
 
+/// Who is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    WithPeers,
+    /// Saem alone, which says nothing of how it compares: for finding out where its time goes.
+    Alone,
+}
+
 pub(crate) struct Size {
     pub(crate) turns: usize,
     pub(crate) rounds: usize,
+    pub(crate) company: Company,
 }
 
 #[derive(Serialize)]
@@ -116,7 +125,11 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
     std::thread::sleep(AFTER);
 
     let mut peers = Vec::new();
-    for name in ["pydantic_ai_turn.py", "langgraph_turn.py"] {
+    let scripts: &[&str] = match size.company {
+        Company::WithPeers => &["pydantic_ai_turn.py", "langgraph_turn.py"],
+        Company::Alone => &[],
+    };
+    for name in scripts {
         let mut peer = Peer::start(&places.python, name, &[&material])?;
         let version = peer.ask("version")?.as_str().unwrap_or(name).to_owned();
         ask(&mut peer, SESSIONS, SESSIONS)?;

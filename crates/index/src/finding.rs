@@ -31,6 +31,9 @@ impl Finding for LocalFinding {
     }
 
     fn load<'a>(&'a self, keys: &'a [ChunkKey]) -> Later<'a, Vec<Passage>> {
+        if let Some(passages) = self.snapshot.load_known(keys) {
+            return Box::pin(std::future::ready(Ok(passages)));
+        }
         let (snapshot, keys) = (Arc::clone(&self.snapshot), keys.to_vec());
         blocking(move || snapshot.load(&keys).map_err(broken("loading passages")))
     }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, MmapDirectory};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyError, Term};
 
+use crate::excerpts::Excerpts;
 use crate::query;
 use crate::schema::{self, Fields};
 use crate::snapshot::{Snapshot, VectorFile};
@@ -102,7 +103,7 @@ impl Generation {
         remove_strays(&vector_folder(folder), &payload.files)?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let vectors = open_segments(folder, &payload.files, &[])?;
-        let snapshot = moment(&reader, fields, vectors, &payload)?;
+        let snapshot = moment(&reader, fields, vectors, &payload, Arc::default())?;
         Ok(Self {
             folder: folder.to_owned(),
             index,
@@ -205,7 +206,8 @@ impl Generation {
         self.reader.reload()?;
         let files = &writing.payload.files;
         let vectors = open_segments(&self.folder, files, &self.snapshot().vectors)?;
-        let snapshot = moment(&self.reader, self.fields, vectors, &writing.payload)?;
+        let excerpts = self.snapshot().excerpts();
+        let snapshot = moment(&self.reader, self.fields, vectors, &writing.payload, excerpts)?;
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
         // Searches that began earlier hold their files open; on disk they may go.
         remove_strays(&vector_folder(&self.folder), files)?;
@@ -336,9 +338,10 @@ fn moment(
     fields: Fields,
     vectors: Vec<VectorFile>,
     payload: &Payload,
+    excerpts: Arc<Excerpts>,
 ) -> tantivy::Result<Snapshot> {
     let searcher = reader.searcher();
-    Snapshot::new(searcher, fields, vectors, payload.state.clone(), payload.next_key)
+    Snapshot::new(searcher, fields, vectors, payload.state.clone(), payload.next_key, excerpts)
 }
 
 /// Opens vector files, taking those that are open already from `known`.

@@ -1,6 +1,7 @@
 //! Hybrid search over chunks: keywords and vectors, Korean and English, one folder a tenant.
 
 mod bits;
+mod excerpts;
 mod filters;
 mod finding;
 mod generation;

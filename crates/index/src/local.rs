@@ -14,6 +14,7 @@ use agent::ports::{
 
 use crate::finding::{LocalFinding, Nothing};
 use crate::generation::{Generation, Payload};
+use crate::snapshot::Snapshot;
 
 /// Where an index lives and what may interrupt it.
 pub struct Settings {
@@ -135,14 +136,17 @@ impl Index for LocalIndex {
     }
 
     fn find<'a>(&'a self, tenant: &'a TenantId, find: &'a Find) -> Later<'a, Box<dyn Finding>> {
+        let shelf = self.open_shelf(tenant);
+        let serving = shelf.and_then(|shelf| shelf.lane(Lane::Serving));
+        if let Some(snapshot) = serving.map(|serving| serving.snapshot())
+            && snapshot.is_small()
+        {
+            return Box::pin(async move { found(snapshot, find) });
+        }
         let find = find.clone();
-        self.on_shelf(tenant, move |shelf, _| {
-            let Some(generation) = shelf.lane(Lane::Serving) else {
-                return Ok(Box::new(Nothing) as Box<dyn Finding>);
-            };
-            let snapshot = generation.snapshot();
-            let lists = snapshot.find(&find).map_err(broken("searching"))?;
-            Ok(Box::new(LocalFinding { snapshot, lists }) as Box<dyn Finding>)
+        self.on_shelf(tenant, move |shelf, _| match shelf.lane(Lane::Serving) {
+            Some(generation) => found(generation.snapshot(), &find),
+            None => Ok(Box::new(Nothing) as Box<dyn Finding>),
         })
     }
 
@@ -242,6 +246,11 @@ impl Shelf {
         let entries = fs::read_dir(&self.folder)?.collect::<io::Result<Vec<_>>>()?;
         Ok(entries.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
     }
+}
+
+fn found(snapshot: Arc<Snapshot>, find: &Find) -> Result<Box<dyn Finding>, PortError> {
+    let lists = snapshot.find(find).map_err(broken("searching"))?;
+    Ok(Box::new(LocalFinding { snapshot, lists }))
 }
 
 fn lane_file(folder: &Path, lane: Lane) -> PathBuf {

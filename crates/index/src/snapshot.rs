@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::filter::Filter;
-use agent::knowledge::{Found, Passage};
+use agent::knowledge::{Excerpt, Found, Passage};
 use agent::language::Language;
 use agent::names::SectionId;
 use agent::ports::{ChunkKey, Find, Hit, IndexState};
@@ -15,6 +15,7 @@ use tantivy::schema::Value;
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 
 use crate::bits::Bits;
+use crate::excerpts::Excerpts;
 use crate::filters;
 use crate::places::Places;
 use crate::query::{self, PassageStatistics};
@@ -24,6 +25,9 @@ use crate::vectors::{Allowed, Effort, Scratch, Segment};
 
 /// Filters whose answers are remembered for one moment: the turn's two, and a few of the users' own.
 const FILTERS_MAX: usize = 16;
+
+/// Chunks of an index that is searched within a fraction of a millisecond and lies in memory.
+const SMALL_CHUNKS_MAX: u64 = 4_000;
 
 /// Most chunks that a filter alone lists.
 const LISTED_MAX: usize = 10_000;
@@ -47,6 +51,7 @@ pub(crate) struct Snapshot {
     /// The first key that had not been given yet.
     pub(crate) next_key: u64,
     filters: Mutex<BTreeMap<String, Arc<Passing>>>,
+    excerpts: Arc<Excerpts>,
 }
 
 /// What is looked up for every hit.
@@ -82,6 +87,7 @@ impl Snapshot {
         vectors: Vec<VectorFile>,
         mut state: IndexState,
         next_key: u64,
+        excerpts: Arc<Excerpts>,
     ) -> tantivy::Result<Self> {
         let places = Places::read(&searcher)?;
         state.chunks = places.count();
@@ -92,7 +98,17 @@ impl Snapshot {
             Ok(Columns { keys: fast.u64("key")?, languages: fast.u64("language")? })
         });
         let columns = columns.collect::<tantivy::Result<_>>()?;
-        Ok(Self { searcher, fields, places, columns, vectors, state, next_key, filters })
+        Ok(Self { searcher, fields, places, columns, vectors, state, next_key, filters, excerpts })
+    }
+
+    /// What was loaded, for the next moment to know.
+    pub(crate) fn excerpts(&self) -> Arc<Excerpts> {
+        Arc::clone(&self.excerpts)
+    }
+
+    /// Whether a search is over before it would have got to another thread.
+    pub(crate) fn is_small(&self) -> bool {
+        self.state.chunks <= SMALL_CHUNKS_MAX
     }
 
     /// Runs both sides of a search.
@@ -173,17 +189,36 @@ impl Snapshot {
 
     /// The passages behind these keys; one that is gone is left out.
     pub(crate) fn load(&self, keys: &[ChunkKey]) -> tantivy::Result<Vec<Passage>> {
-        let addresses = keys.iter().filter_map(|key| self.places.get(key.0));
-        addresses.map(|address| self.passage(address)).collect()
+        let living: Vec<_> = self.living(keys).collect();
+        let known = self.excerpts.find(living.iter().map(|(key, _)| *key));
+        let excerpts = living.into_iter().zip(known).map(|((key, address), known)| match known {
+            Some(excerpt) => Ok(excerpt),
+            None => {
+                let excerpt = Arc::new(self.excerpt(address)?);
+                self.excerpts.keep(key, &excerpt);
+                Ok(excerpt)
+            }
+        });
+        excerpts.map(|excerpt| excerpt.map(passage)).collect()
     }
 
-    fn passage(&self, address: DocAddress) -> tantivy::Result<Passage> {
+    /// The same without a look at the disk; none if that takes one.
+    pub(crate) fn load_known(&self, keys: &[ChunkKey]) -> Option<Vec<Passage>> {
+        let known = self.excerpts.find(self.living(keys).map(|(key, _)| key));
+        known.into_iter().map(|excerpt| excerpt.map(passage)).collect()
+    }
+
+    fn living(&self, keys: &[ChunkKey]) -> impl Iterator<Item = (u64, DocAddress)> {
+        keys.iter().filter_map(|key| Some((key.0, self.places.get(key.0)?)))
+    }
+
+    fn excerpt(&self, address: DocAddress) -> tantivy::Result<Excerpt> {
         let entry: TantivyDocument = self.searcher.doc(address)?;
         let bytes = entry.get_first(self.fields.stored).and_then(|value| value.as_bytes());
         let stored: Stored = serde_json::from_slice(bytes.unwrap_or_default())
             .map_err(|error| tantivy::TantivyError::InternalError(error.to_string()))?;
         let section = SectionId { document: stored.document.clone(), ordinal: stored.section };
-        Ok(Passage {
+        Ok(Excerpt {
             document: stored.document,
             chunk: stored.ordinal,
             section,
@@ -193,8 +228,6 @@ impl Snapshot {
             text: stored.text,
             range: stored.range,
             tags: stored.tags,
-            score: 0.0,
-            found: Found::default(),
         })
     }
 
@@ -243,6 +276,10 @@ impl Snapshot {
         let count = segments.iter().map(Bits::count).sum();
         Ok(Passing { segments: Arc::new(segments), count })
     }
+}
+
+fn passage(excerpt: Arc<Excerpt>) -> Passage {
+    Passage { excerpt, score: 0.0, found: Found::default() }
 }
 
 impl Passing {

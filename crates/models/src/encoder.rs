@@ -84,12 +84,12 @@ pub struct Encoder {
 impl Encoder {
     /// The encoder that is compiled in.
     pub fn built_in() -> Result<Self, EncoderError> {
-        Self::read(Arch::new(), BUILT_IN, Cow::Borrowed)
+        Self::read(Arch::new(), Reader::open_built_in(BUILT_IN)?, Cow::Borrowed)
     }
 
     /// An encoder from an asset at run time; what is needed of the bytes is copied.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncoderError> {
-        Self::read(Arch::new(), bytes, |rows| Cow::Owned(rows.to_vec()))
+        Self::read(Arch::new(), Reader::open(bytes)?, |rows| Cow::Owned(rows.to_vec()))
     }
 
     /// Which vectors these are: those of two encoders can be compared if their identities are
@@ -124,10 +124,9 @@ impl Encoder {
 
     fn read<'a>(
         arch: Arch,
-        bytes: &'a [u8],
+        mut reader: Reader<'a>,
         keep: impl Fn(&'a [u8]) -> Cow<'static, [u8]>,
     ) -> Result<Self, EncoderError> {
-        let mut reader = Reader::open(bytes)?;
         let identity = reader.short_text()?.to_owned();
         let tokenizer = Tokenizer::read(&mut reader)?;
         let network = Network::read(&mut reader, arch, tokenizer.len(), keep)?;

@@ -1,6 +1,7 @@
 //! Counts tokens as OpenAI's models do (o200k), and nearly as others do.
 
 mod classes;
+mod counts;
 mod merger;
 mod o200k;
 mod pieces;

@@ -34,7 +34,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             disk_reserve_bytes: 64 << 20,
-            cache_bytes: 24 << 20,
+            cache_bytes: 10 << 20,
             failpoints: Arc::new(NoFailpoints),
         }
     }

@@ -16,12 +16,32 @@ use crate::tables::{self, LAST, from_row, to_row};
 /// How many more turns than are kept may gather before the oldest are let go: looking each time would cost each turn.
 const SURPLUS_MAX: u64 = 50;
 
+/// How far a session's expiry may move, in milliseconds, before its place among the expiries is moved as well: a
+/// conversation moves it with every turn, and a few minutes early only means a look at the row.
+const EXPIRY_STEP: u64 = 10 * 60 * 1000;
+
 /// A session's row.
 #[derive(Serialize, Deserialize)]
 struct Row {
     session: Session,
     revision: u64,
     expires_at: Timestamp,
+    /// Under which time it is found among the expiries, which is no later; none if it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    listed_at: Option<Timestamp>,
+}
+
+impl Row {
+    fn listed_at(&self) -> Timestamp {
+        self.listed_at.unwrap_or(self.expires_at)
+    }
+
+    /// Where to list it from now on: where it is, while that is early by less than the step and not late.
+    fn listed_for(&self, expires_at: Timestamp) -> Timestamp {
+        let listed_at = self.listed_at();
+        let is_near = (listed_at.0..listed_at.0 + EXPIRY_STEP).contains(&expires_at.0);
+        if is_near { listed_at } else { expires_at }
+    }
 }
 
 impl Sessions for Store {
@@ -142,11 +162,17 @@ impl Sessions for Store {
                 })
                 .collect::<Result<_, redb::Error>>()?
             };
+            let mut forgotten = 0;
             for (tenant, id) in &expired {
-                let row = row_of(transaction, tenant, id)?;
-                remove(transaction, tenant, id, row.as_ref())?;
+                match row_of(transaction, tenant, id)? {
+                    Some(row) if now < row.expires_at => list_anew(transaction, tenant, row)?,
+                    row => {
+                        remove(transaction, tenant, id, row.as_ref())?;
+                        forgotten += 1;
+                    }
+                }
             }
-            Ok(expired.len() as u64)
+            Ok(forgotten)
         }))
     }
 }
@@ -203,7 +229,8 @@ fn write(
     if let Some(turn) = turn {
         add_turn(transaction, tenant, &turn)?;
     }
-    index(transaction, tenant, live, &session, expires_at)?;
+    let listed_at = live.map_or(expires_at, |row| row.listed_for(expires_at));
+    index(transaction, tenant, live, &session, listed_at)?;
     let key = (tenant.as_str(), session.id.as_str());
     let mut due = transaction.open_table(tables::SESSIONS_DUE)?;
     if is_due {
@@ -211,8 +238,9 @@ fn write(
     } else {
         due.remove(key)?;
     }
-    let row = to_row(&Row { revision: revision + 1, expires_at, session: session.clone() })?;
-    transaction.open_table(tables::SESSIONS)?.insert(key, row.as_slice())?;
+    let listed_at = Some(listed_at).filter(|listed_at| *listed_at != expires_at);
+    let row = Row { revision: revision + 1, expires_at, listed_at, session: session.clone() };
+    transaction.open_table(tables::SESSIONS)?.insert(key, to_row(&row)?.as_slice())?;
     Ok(true)
 }
 
@@ -222,17 +250,38 @@ fn index(
     tenant: &TenantId,
     before: Option<&Row>,
     session: &Session,
-    expires_at: Timestamp,
+    listed_at: Timestamp,
 ) -> Result<(), redb::Error> {
     let (tenant, id) = (tenant.as_str(), session.id.as_str());
     let mut used = transaction.open_table(tables::SESSIONS_USED)?;
-    let mut expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
     if let Some(before) = before {
         used.remove((tenant, before.session.used_at.0, id))?;
-        expiry.remove((before.expires_at.0, tenant, id))?;
     }
     used.insert((tenant, session.used_at.0, id), session.title.as_str())?;
-    expiry.insert((expires_at.0, tenant, id), ())?;
+    let listed_before = before.map(Row::listed_at);
+    if listed_before != Some(listed_at) {
+        let mut expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
+        if let Some(listed_before) = listed_before {
+            expiry.remove((listed_before.0, tenant, id))?;
+        }
+        expiry.insert((listed_at.0, tenant, id), ())?;
+    }
+    Ok(())
+}
+
+/// Lists a session that is used still under the time at which it expires.
+fn list_anew(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+    row: Row,
+) -> Result<(), redb::Error> {
+    let id = row.session.id.clone();
+    let mut expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
+    expiry.remove((row.listed_at().0, tenant.as_str(), id.as_str()))?;
+    expiry.insert((row.expires_at.0, tenant.as_str(), id.as_str()), ())?;
+    let row = to_row(&Row { listed_at: None, ..row })?;
+    let key = (tenant.as_str(), id.as_str());
+    transaction.open_table(tables::SESSIONS)?.insert(key, row.as_slice())?;
     Ok(())
 }
 
@@ -274,7 +323,7 @@ fn remove(
     transaction.open_table(tables::SESSIONS_DUE)?.remove(key)?;
     let used = (key.0, row.session.used_at.0, key.1);
     transaction.open_table(tables::SESSIONS_USED)?.remove(used)?;
-    let expiry = (row.expires_at.0, key.0, key.1);
+    let expiry = (row.listed_at().0, key.0, key.1);
     transaction.open_table(tables::SESSIONS_EXPIRY)?.remove(expiry)?;
     let said = (key.0, key.1, 0)..=(key.0, key.1, u64::MAX);
     transaction.open_table(tables::SAID)?.retain_in(said, |_, _| false)?;

@@ -138,8 +138,11 @@ impl Thread {
         let mut before = 0;
         while self.inbox.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
             if before >= CROWD {
-                self.wait_for_more(&mut batch);
+                self.wait_for_more();
             }
+            // Whoever sent one write may be about to send the next, which belongs to it.
+            std::thread::yield_now();
+            self.take_waiting(&mut batch);
             before = batch.len();
             let outcome = self.commit(&mut batch);
             self.tell.send_replace(match &outcome {
@@ -154,8 +157,11 @@ impl Thread {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this thread does nothing but write")]
-    fn wait_for_more(&mut self, batch: &mut Vec<Box<dyn Order>>) {
+    fn wait_for_more(&mut self) {
         std::thread::sleep(CROWD_WAIT);
+    }
+
+    fn take_waiting(&mut self, batch: &mut Vec<Box<dyn Order>>) {
         while batch.len() < BATCH_MAX
             && let Ok(order) = self.inbox.try_recv()
         {

@@ -1,5 +1,9 @@
 //! JSON schemas of our types in the narrow form that model servers hold a model to.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -31,6 +35,15 @@ pub struct Shape {
     pub schema: Value,
     /// The type stands in the field [`WRAPPED`]: the root must be an object.
     pub is_wrapped: bool,
+}
+
+/// The shapes that were asked for, by type: each is made once.
+static SHAPES: Mutex<BTreeMap<TypeId, Arc<Shape>>> = Mutex::new(BTreeMap::new());
+
+/// The schema of a type as [`shape`] makes it.
+pub fn known_shape<T: JsonSchema + 'static>() -> Arc<Shape> {
+    let mut shapes = SHAPES.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(shapes.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(shape::<T>())))
 }
 
 /// The schema of a type: every reference resolved, every field required, none besides them allowed.

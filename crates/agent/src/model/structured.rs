@@ -5,7 +5,7 @@ mod extract;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::schema::{Shape, shape};
+use super::schema::{Shape, known_shape};
 use super::{
     Finish, LanguageModel, Message, ModelError, ModelRequest, Output, Usage, gather, repair_json,
 };
@@ -74,7 +74,7 @@ impl StructuredError {
 }
 
 /// Asks for a value of `T`.
-pub async fn ask<T: DeserializeOwned + JsonSchema>(
+pub async fn ask<T: DeserializeOwned + JsonSchema + 'static>(
     model: &dyn LanguageModel,
     request: ModelRequest,
     settings: &StructuredSettings,
@@ -90,10 +90,10 @@ pub async fn ask_checked<T, C>(
     check: C,
 ) -> Result<Structured<T>, StructuredError>
 where
-    T: DeserializeOwned + JsonSchema,
+    T: DeserializeOwned + JsonSchema + 'static,
     C: Fn(&T) -> Result<(), String> + Send,
 {
-    let shape = shape::<T>();
+    let shape = known_shape::<T>();
     request.output = Output::Json { name: shape.name.clone(), schema: shape.schema.clone() };
     let mut usage = Usage::default();
     let mut attempts = 0;

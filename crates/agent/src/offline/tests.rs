@@ -178,7 +178,7 @@ fn steps_stay_whole() {
         "1. 연다.\n2. 고른다.\n3. 이름을 넣는다.\n4. 확인한다.\n5. 저장한다.\n6. 끝.",
         0.6,
     );
-    steps.tags.insert("has_steps".to_owned(), vec![TagValue::Flag(true)]);
+    steps.edit().tags.insert("has_steps".to_owned(), vec![TagValue::Flag(true)]);
     assert_eq!(answer("연결은 어떻게 하나요?", &[steps]).text.lines().count(), 6);
 }
 

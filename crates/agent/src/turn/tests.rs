@@ -4,13 +4,16 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::knowledge::Excerpt;
 use crate::samples::{self, document};
 
 fn passage(digit: char, chunk: u32) -> Passage {
     let document = document(digit);
     let section = SectionId { document: document.clone(), ordinal: chunk };
     let text = format!("text {digit} {chunk}");
-    Passage { document, chunk, section, ..samples::passage("guide", "Budgets", &text) }
+    let mut passage = samples::passage("guide", "Budgets", &text);
+    *passage.edit() = Excerpt { document, chunk, section, ..(*passage.excerpt).clone() };
+    passage
 }
 
 fn section(digit: char, ordinal: u32, text: &str) -> Section {

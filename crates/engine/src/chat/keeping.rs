@@ -48,8 +48,9 @@ impl Run {
 
     /// Keeps the turn and its bookings, tells the reader, and has the memory rewritten if that is due.
     pub(super) async fn keep(self, mut record: TurnRecord) {
-        let (kept, ()) =
-            futures_util::join!(self.add_to_session(&record), self.book(Some(&record)));
+        // Made ready first: two writes that come one right after the other are one commit.
+        let bookings = self.bookings(Some(&record));
+        let (kept, ()) = futures_util::join!(self.add_to_session(&record), self.book_all(bookings));
         let is_due = match kept {
             Ok(None) => false,
             Ok(Some((number, is_due))) => {
@@ -113,6 +114,10 @@ impl Run {
 
     /// Books what the calls cost; a turn without a model counts as one that cost nothing.
     pub(super) async fn book(&self, record: Option<&TurnRecord>) {
+        self.book_all(self.bookings(record)).await;
+    }
+
+    fn bookings(&self, record: Option<&TurnRecord>) -> Vec<Booking> {
         let account = |component, model: &str| Account {
             day: Day::of(self.at),
             session: self.turn.session.to_string(),
@@ -132,6 +137,10 @@ impl Run {
             let spent = Spent::call(Usage::default(), Some(Cost::default()));
             bookings.push(Booking { account: account(Component::Answer, OFFLINE), spent });
         }
+        bookings
+    }
+
+    async fn book_all(&self, bookings: Vec<Booking>) {
         if let Err(error) = self.copilot.parts.ledger.book(&self.tenant, bookings).await {
             tracing::error!(%error, turn = %self.turn, "what a turn cost could not be booked");
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use agent::filter::Filter;
 use agent::identity::AuditEntry;
-use agent::knowledge::{Found, Passage, Section};
+use agent::knowledge::{Excerpt, Found, Passage, Section};
 use agent::ledger::{By, Component, Day, sum};
 use agent::menu::{Bilingual, Menu, MenuEntry};
 use agent::model::{Finish, ModelError, ModelEvent};
@@ -131,7 +131,7 @@ struct World {
 
 fn passage(digit: char, title: &str, text: &str) -> Passage {
     let document = samples::id(digit);
-    Passage {
+    let excerpt = Excerpt {
         section: SectionId { document: document.clone(), ordinal: 1 },
         document,
         chunk: 0,
@@ -141,9 +141,9 @@ fn passage(digit: char, title: &str, text: &str) -> Passage {
         text: text.to_owned(),
         range: 0..text.len(),
         tags: agent::filter::Tags::new(),
-        score: 0.9,
-        found: Found { similarity: Some(0.6), ..Found::default() },
-    }
+    };
+    let found = Found { similarity: Some(0.6), ..Found::default() };
+    Passage { excerpt: Arc::new(excerpt), score: 0.9, found }
 }
 
 fn world() -> World {

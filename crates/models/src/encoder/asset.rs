@@ -26,6 +26,21 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Checks magic, version and checksum, and stands at the first part.
     pub(super) fn open(asset: &'a [u8]) -> Result<Self, EncoderError> {
+        let (reader, expected) = Self::begin(asset)?;
+        if checksum(reader.rest) != expected {
+            return Err(EncoderError::Damaged("its checksum does not match"));
+        }
+        Ok(reader)
+    }
+
+    /// The same without the checksum, which takes a look at every byte: for an asset that is a part of the program, and
+    /// of which most is seldom needed.
+    pub(super) fn open_built_in(asset: &'a [u8]) -> Result<Self, EncoderError> {
+        Self::begin(asset).map(|(reader, _)| reader)
+    }
+
+    /// Checks magic and version, and gives the checksum of what follows.
+    fn begin(asset: &'a [u8]) -> Result<(Self, u64), EncoderError> {
         let mut reader = Self { rest: asset };
         if reader.bytes(MAGIC.len()).ok() != Some(MAGIC.as_slice()) {
             return Err(EncoderError::NotAnAsset);
@@ -34,11 +49,8 @@ impl<'a> Reader<'a> {
         if found != VERSION {
             return Err(EncoderError::OtherVersion { found, known: VERSION });
         }
-        let expected = u64::from_le_bytes(*reader.array()?);
-        if checksum(reader.rest) != expected {
-            return Err(EncoderError::Damaged("its checksum does not match"));
-        }
-        Ok(reader)
+        let checksum = u64::from_le_bytes(*reader.array()?);
+        Ok((reader, checksum))
     }
 
     /// The next `length` bytes.

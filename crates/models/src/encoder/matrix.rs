@@ -19,6 +19,10 @@ const ROWS_WIDE: usize = 12;
 const ROWS_NARROW: usize = 6;
 /// Rows multiplied at a time where a block has no more of them.
 const FEW: usize = 4;
+/// Panels that a row alone meets side by side: so many sums are under way that none waits for another.
+const PANELS_ALONE: usize = 4;
+/// Weights of each that are made at a time: those of all of them fit into the nearest cache.
+const WEIGHTS_ALONE: usize = 1024;
 
 /// Numbers as the original quantised them: a byte for each, row by row.
 #[derive(Debug, Clone)]
@@ -161,7 +165,10 @@ impl WithSimd for Multiply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        if S::REGISTER_COUNT >= REGISTERS_WIDE {
+        // A question comes alone.
+        if self.left.rows == 1 {
+            multiply_row::<S>(simd, &mut self);
+        } else if S::REGISTER_COUNT >= REGISTERS_WIDE {
             multiply_panels::<S, ROWS_WIDE>(simd, &mut self);
         } else {
             multiply_panels::<S, ROWS_NARROW>(simd, &mut self);
@@ -185,14 +192,68 @@ fn multiply_panels<S: Simd, const ROWS: usize>(simd: S, job: &mut Multiply<'_>) 
         let at = Place { columns: *columns, from, width: panel_width };
         let blocks = left.chunks_exact(*inner).zip(job.product.chunks_mut(ROWS * columns));
         for (block, product) in blocks {
-            // A question comes alone: then the other rows of the block are not there.
             match product.len() / columns {
-                1 => put::<S, 1>(multiply_block(simd, block, vectors), product, at),
-                2..=FEW => put::<S, FEW>(multiply_block(simd, block, vectors), product, at),
+                ..=FEW => put::<S, FEW>(multiply_block(simd, block, vectors), product, at),
                 _ => put::<S, ROWS>(multiply_block(simd, block, vectors), product, at),
             }
         }
     }
+}
+
+/// Weights where vectors begin: a vector that lies across two lines of the cache takes twice as long.
+#[repr(align(64))]
+struct Weights([f32; WEIGHTS_ALONE]);
+
+/// Multiplies a single row. Each weight is needed once, so it need not go further than the nearest cache.
+#[inline(always)]
+fn multiply_row<S: Simd>(simd: S, job: &mut Multiply<'_>) {
+    let Matrix { rows: inner, lowest, step, panels, .. } = job.right;
+    let width = PANEL_VECTORS * S::F32_LANES;
+    let every = job.left.blocks.len() / (*inner).max(1);
+    let row: Vec<f32> = job.left.blocks.iter().step_by(every.max(1)).copied().collect();
+    let mut weights = [const { Weights([0.0; WEIGHTS_ALONE]) }; PANELS_ALONE];
+    let groups = panels.chunks(inner * width * PANELS_ALONE);
+    for (group, product) in groups.zip(job.product.chunks_mut(width * PANELS_ALONE)) {
+        let mut sums = [[simd.splat_f32s(0.0); PANEL_VECTORS]; PANELS_ALONE];
+        for (part, values) in row.chunks(WEIGHTS_ALONE / width).enumerate() {
+            let panels = group.chunks_exact(inner * width);
+            for (weights, levels) in weights.iter_mut().zip(panels) {
+                let levels = levels.get(part * WEIGHTS_ALONE..).unwrap_or_default();
+                for (weight, level) in weights.0.iter_mut().zip(levels) {
+                    *weight = f32::from(*level) * step + lowest;
+                }
+            }
+            let vectors =
+                weights.each_ref().map(|weights| S::as_simd_f32s(&weights.0).0.as_chunks().0);
+            add_rows::<S>(simd, values, vectors, &mut sums);
+        }
+        let products = S::as_mut_simd_f32s(product).0;
+        for (place, sum) in products.iter_mut().zip(sums.as_flattened()) {
+            *place = *sum;
+        }
+    }
+}
+
+/// Adds to the sums of some panels what a part of a row makes with theirs.
+#[inline(always)]
+fn add_rows<S: Simd>(
+    simd: S,
+    values: &[f32],
+    panels: [&[[S::f32s; PANEL_VECTORS]]; PANELS_ALONE],
+    sums: &mut [[S::f32s; PANEL_VECTORS]; PANELS_ALONE],
+) {
+    let [first, second, third, fourth] = panels;
+    let mut held = *sums;
+    let rows = first.iter().zip(second).zip(third).zip(fourth);
+    for (value, (((first, second), third), fourth)) in values.iter().zip(rows) {
+        let value = simd.splat_f32s(*value);
+        for (sums, vectors) in held.iter_mut().zip([first, second, third, fourth]) {
+            for (sum, vector) in sums.iter_mut().zip(vectors) {
+                *sum = simd.mul_add_e_f32s(value, *vector, *sum);
+            }
+        }
+    }
+    *sums = held;
 }
 
 /// Where the columns of a panel are in the rows of a product.

@@ -197,7 +197,9 @@ async fn run(
         Purpose::Callers | Purpose::Pipes => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
     };
-    let server = server(&config, &installation, &door, metrics, copilot.clone(), &mcp).await?;
+    let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
+    let identity = identity.with_owner(&door.token);
+    let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp)?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
@@ -239,10 +241,10 @@ async fn run(
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
 }
 
-async fn server(
+fn server(
     config: &Config,
     installation: &Installation,
-    door: &Door,
+    identity: Identity,
     metrics: Arc<Metrics>,
     copilot: Copilot,
     mcp: &Mcp,
@@ -255,7 +257,7 @@ async fn server(
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let parts = Parts {
-        identity: identity(config, installation, door.address.ip()).await?.with_owner(&door.token),
+        identity,
         metrics,
         ready: vec![
             Arc::new(StoreReady(installation.store.clone())),
@@ -296,6 +298,7 @@ async fn identity(
     config: &Config,
     installation: &Installation,
     address: IpAddr,
+    purpose: Purpose,
 ) -> Result<Identity> {
     let has_keys = !installation.store.keys(None).await?.is_empty();
     let has_issuer = !config.auth.jwt_issuer.is_empty();
@@ -305,7 +308,8 @@ async fn identity(
              make a key first with `saem key create --scopes admin`"
         );
     }
-    let is_open = address.is_loopback() && !has_issuer;
+    // Whoever starts a client does not expect to open a port for everybody on the machine.
+    let is_open = address.is_loopback() && !has_issuer && purpose != Purpose::Pipes;
     let mode = if is_open { Mode::LocalOwner } else { Mode::Required };
     let keys = Arc::new(installation.store.clone());
     let identity = Identity::new(mode, keys, Arc::new(SystemClock));

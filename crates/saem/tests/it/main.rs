@@ -22,6 +22,7 @@ mod embedder;
 mod evals;
 mod golden;
 mod hostile;
+mod mcp;
 mod mcp_clients;
 mod openai_client;
 mod peers;

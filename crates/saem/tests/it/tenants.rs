@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Served, World, answer};
 
-fn key(world: &World, tenant: &str, scopes: &str) -> String {
+pub(crate) fn key(world: &World, tenant: &str, scopes: &str) -> String {
     let created = world.json(&["key", "create", "--tenant", tenant, "--scopes", scopes]);
     created[0]["key"].as_str().unwrap().to_owned()
 }
@@ -46,6 +46,7 @@ const PUBLIC: &[&str] = &[
     "/health/ready",
     "/api/openapi.json",
     "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
 ];
 
 #[tokio::test]

@@ -64,6 +64,13 @@ impl World {
         command.stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap()
     }
 
+    /// Starts a command that talks on its standard input and output; it is killed when the value goes.
+    pub(crate) fn start_piped(&self, arguments: &[&str]) -> Child {
+        let mut command = tokio::process::Command::from(self.command(arguments));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.kill_on_drop(true).spawn().unwrap()
+    }
+
     /// Runs a command without a data folder, with more of an environment.
     pub(crate) fn run_bare(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_saem"));

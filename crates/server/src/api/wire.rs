@@ -4,6 +4,7 @@ pub mod chat;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use agent::filter::TagValue;
 use agent::identity::{ApiKey, AuditEntry, Timestamp};
@@ -161,20 +162,21 @@ impl From<Found> for FoundBody {
 
 impl PassageBody {
     pub fn new(passage: Passage, explain: bool) -> Self {
-        let found = explain.then(|| passage.found.into());
+        let Passage { excerpt, score, found } = passage;
+        let excerpt = Arc::unwrap_or_clone(excerpt);
         Self {
-            document: passage.document.into(),
-            section: passage.section.to_string(),
-            chunk: passage.chunk,
-            title: passage.title,
-            source: passage.source,
-            heading_path: passage.heading_path,
-            text: passage.text,
-            start: passage.range.start,
-            end: passage.range.end,
-            tags: tags(passage.tags),
-            score: passage.score,
-            found,
+            document: excerpt.document.into(),
+            section: excerpt.section.to_string(),
+            chunk: excerpt.chunk,
+            title: excerpt.title,
+            source: excerpt.source,
+            heading_path: excerpt.heading_path,
+            text: excerpt.text,
+            start: excerpt.range.start,
+            end: excerpt.range.end,
+            tags: tags(excerpt.tags),
+            score,
+            found: explain.then(|| found.into()),
         }
     }
 }

@@ -281,7 +281,7 @@ fn resource(document: &Document) -> Resource {
 /// What the text of a document is, once it has been read: headings and lists are written as in Markdown.
 fn mime_type(format: &str) -> &'static str {
     match format {
-        "markdown" | "html" | "docx" => "text/markdown",
+        "Markdown" | "Html" | "Docx" => "text/markdown",
         _ => "text/plain",
     }
 }

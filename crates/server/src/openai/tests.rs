@@ -1,7 +1,9 @@
 //! Checks what is taken from a client's request, and the form of what it gets.
 
+use std::sync::Arc;
+
 use agent::identity::Timestamp;
-use agent::knowledge::{Found, Passage};
+use agent::knowledge::{Excerpt, Found, Passage};
 use agent::turn::{Citation, Outcome, TurnId, TurnRecord};
 use engine::chat::Talk;
 use http::HeaderValue;
@@ -67,7 +69,7 @@ fn what_cannot_be_answered_is_refused_with_the_reason() {
 }
 
 fn record() -> TurnRecord {
-    let passage = Passage {
+    let excerpt = Excerpt {
         document: "0".repeat(32).parse().unwrap(),
         chunk: 0,
         section: format!("{}.3", "0".repeat(32)).parse().unwrap(),
@@ -77,9 +79,8 @@ fn record() -> TurnRecord {
         text: "text".to_owned(),
         range: 0..4,
         tags: agent::filter::Tags::new(),
-        score: 1.0,
-        found: Found::default(),
     };
+    let passage = Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() };
     TurnRecord {
         id: TurnId::new("s1".parse().unwrap(), Timestamp(1_700_000_000_123), 7),
         number: 1,

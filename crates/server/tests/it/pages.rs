@@ -57,7 +57,8 @@ async fn an_allowed_page_reads_every_answer_and_no_other_page_reads_any() {
             assert_eq!(answer.status, status, "{path}: what is asked for is asked of pages too");
             let expected = [
                 format!("access-control-allow-origin: {page}"),
-                "access-control-expose-headers: retry-after, www-authenticate".to_owned(),
+                "access-control-expose-headers: mcp-session-id, retry-after, www-authenticate"
+                    .to_owned(),
             ];
             assert_eq!(opens(&answer), expected, "{path}");
             assert_eq!(answer.header("vary"), Some("origin"));
@@ -90,11 +91,12 @@ async fn a_preflight_is_answered_for_allowed_pages_alone_and_opens_nothing_by_it
         for (path, methods) in [("/things", "GET, POST, HEAD"), ("/open", "GET, HEAD")] {
             let answer = world().ask(&request("OPTIONS", path, &asks(page), "")).await;
             let expected = [
-                "access-control-allow-headers: authorization, content-type, idempotency-key, x-api-key"
+                "access-control-allow-headers: authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, \
+             mcp-protocol-version, mcp-session-id, x-api-key"
                     .to_owned(),
                 format!("access-control-allow-methods: {methods}"),
                 format!("access-control-allow-origin: {page}"),
-                "access-control-expose-headers: retry-after, www-authenticate".to_owned(),
+                "access-control-expose-headers: mcp-session-id, retry-after, www-authenticate".to_owned(),
                 "access-control-max-age: 600".to_owned(),
             ];
             assert_eq!((answer.status, opens(&answer)), (204, expected.to_vec()), "{path}");

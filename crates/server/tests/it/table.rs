@@ -15,8 +15,9 @@ use server::routes::{Access, Route, Table, TableError};
 use crate::world::{Always, App, World, request, routes};
 
 /// The only routes that answer to anybody.
-const PUBLIC: [&str; 5] = [
+const PUBLIC: [&str; 6] = [
     "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
     "/api/openapi.json",
     "/health/live",
     "/health/ready",
@@ -44,7 +45,11 @@ async fn without_credentials_only_the_public_routes_answer() {
                 (401, "no_credentials"),
                 "{path}"
             );
-            assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"saem\""));
+            let challenge = match row.access {
+                Access::Needs(scope) => format!("Bearer realm=\"saem\", scope=\"saem:{scope}\""),
+                Access::Public | Access::Owner => "Bearer realm=\"saem\"".to_owned(),
+            };
+            assert_eq!(answer.header("www-authenticate"), Some(challenge.as_str()));
         }
     }
     public.sort_unstable();

@@ -356,6 +356,25 @@ async fn where_tokens_come_from_is_told() {
     assert_eq!(metadata["resource"], AUDIENCE);
     assert_eq!(metadata["authorization_servers"], json!([ISSUER]));
     assert_eq!(metadata["scopes_supported"], json!(["saem:read", "saem:write", "saem:admin"]));
+    let mcp = world.get("/.well-known/oauth-protected-resource/mcp", "").await.json();
+    assert_eq!(mcp["resource"], format!("{AUDIENCE}/mcp"));
+    assert_eq!(mcp["authorization_servers"], json!([ISSUER]));
     let without = World::new(Mode::Required);
     assert_eq!(without.get("/.well-known/oauth-protected-resource", "").await.status, 404);
+    assert_eq!(without.get("/.well-known/oauth-protected-resource/mcp", "").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_token_for_our_address_or_its_mcp_part_is_meant_for_us() {
+    let world = world(&Issuer::with(Some(all_keys())));
+    for (audience, status) in [
+        (AUDIENCE.to_owned(), 200),
+        (format!("{AUDIENCE}/mcp"), 200),
+        (format!("{AUDIENCE}/mcp/"), 401),
+        (format!("{AUDIENCE}/other"), 401),
+        ("https://elsewhere.example.com/mcp".to_owned(), 401),
+    ] {
+        let token = token(&with("aud", json!(audience)));
+        assert_eq!(world.get_with("/things", &token).await.status, status, "{audience}");
+    }
 }

@@ -34,6 +34,12 @@ async fn the_redb_store_keeps_every_contract() {
 }
 
 #[tokio::test]
+async fn a_session_expires_when_its_last_use_says() {
+    let folder = tempfile::tempdir().unwrap();
+    contracts::sessions::expires_when_it_is_told(&open(&folder)).await;
+}
+
+#[tokio::test]
 async fn what_was_acknowledged_is_there_after_a_new_start() {
     let folder = tempfile::tempdir().unwrap();
     let mine = tenant("mine");

@@ -35,7 +35,7 @@ async fn found(
         let keys: Vec<_> = hits.iter().map(|hit| hit.key).collect();
         let passages = finding.load(&keys).await.unwrap();
         assert_eq!(passages.len(), keys.len(), "every hit can be loaded");
-        texts.push(passages.into_iter().map(|passage| passage.text).collect::<Vec<_>>());
+        texts.push(passages.into_iter().map(|passage| passage.text.clone()).collect::<Vec<_>>());
     }
     let mut texts = texts.into_iter();
     let mut next = || texts.next().unwrap_or_default();

@@ -26,6 +26,28 @@ pub async fn keeps_its_promise(sessions: &dyn Sessions) {
     old_records_give_way(sessions).await;
 }
 
+/// A session in use outlives its first expiry, moved a little or much, and is gone at its last. Only for a store that goes
+/// by the time it is told, not by a clock of its own.
+pub async fn expires_when_it_is_told(sessions: &dyn Sessions) {
+    for (number, moved) in [(1, 1), (2, HOUR)] {
+        let (mine, id) = (tenant("in-use"), name(&format!("s{number}")));
+        let mut session = Session::new(id.clone(), NOW);
+        let first = next(&mut session, 0, "first");
+        let expiry = first.expires_at;
+        assert!(sessions.keep(&mine, first).await.unwrap());
+        let mut second = next(&mut session, 1, "second");
+        let end = Timestamp(expiry.0 + moved);
+        second.expires_at = end;
+        assert!(sessions.keep(&mine, second).await.unwrap());
+        for now in [expiry, Timestamp(end.0 - 1)] {
+            sessions.forget_expired(now, 1_000).await.unwrap();
+            assert!(sessions.session(&mine, &id, now).await.unwrap().is_some(), "{moved}");
+        }
+        assert_eq!(sessions.forget_expired(end, 1_000).await.unwrap(), 1, "{moved}");
+        assert_eq!(sessions.session(&mine, &id, NOW).await.unwrap(), None, "{moved}");
+    }
+}
+
 fn name(text: &str) -> SessionId {
     text.parse().unwrap()
 }

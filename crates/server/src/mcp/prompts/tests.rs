@@ -9,7 +9,7 @@ fn prompts(name: &str, text: &str) -> Result<Prompts, PromptFault> {
 }
 
 #[track_caller]
-fn check(text: &str, arguments: serde_json::Value, wanted: &str) {
+fn check(text: &str, arguments: Value, wanted: &str) {
     let prompts = prompts("it", text).unwrap();
     let mut get = GetPromptRequestParams::new("it");
     get.arguments = arguments.as_object().cloned();
