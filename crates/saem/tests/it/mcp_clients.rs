@@ -99,8 +99,9 @@ async fn inspected(world: &World, target: &[String], era: &str, arguments: &[&st
     command.env("HOME", world.files()).env("NO_PROXY", "*").stdin(Stdio::null());
     command.arg("--").args(target);
     let output = ended(command).await;
-    assert!(output.status.success(), "{era} {arguments:?}: {}", shown(&output));
-    let answer: Value = serde_json::from_slice(&output.stdout).expect(&shown(&output));
+    let said = shown(&output);
+    assert!(output.status.success(), "{era} {arguments:?}: {said}");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect(&said);
     answer["result"].clone()
 }
 
