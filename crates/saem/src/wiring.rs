@@ -18,7 +18,7 @@ use engine::{Knowledge, Parts, Rules};
 use extract::SplitLimits;
 use index::LocalIndex;
 use models::remote_embedder::{RemoteEmbedder, RemoteSettings, SecretKey};
-use models::{BuiltInEmbedder, NoEmbedder};
+use models::{BuiltInEmbedder, NoEmbedder, Remembering};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::pages::WebPages;
 use store::{OpenError, Store};
@@ -160,6 +160,9 @@ fn failpoints() -> Arc<dyn Failpoints> {
     system::failpoints(config::variable("SAEM_FAILPOINT").as_deref())
 }
 
+/// Memory for vectors that a server gave: some two thousand pieces of text, which is several long documents.
+const VECTORS_BYTES_MAX: usize = 16 << 20;
+
 async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<dyn Embedder>> {
     let settings = &config.embedder;
     match settings.kind {
@@ -174,7 +177,8 @@ async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<d
             remote.api_key = (!key.is_empty()).then(|| SecretKey::new(key));
             remote.query_prefix.clone_from(&settings.query_prefix);
             remote.passage_prefix.clone_from(&settings.passage_prefix);
-            Ok(Arc::new(RemoteEmbedder::connect(remote).await?))
+            let remote = Arc::new(RemoteEmbedder::connect(remote).await?);
+            Ok(Arc::new(Remembering::new(remote, VECTORS_BYTES_MAX)))
         }
     }
 }

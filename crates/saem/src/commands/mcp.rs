@@ -38,7 +38,7 @@ pub(crate) async fn run(
     output: &Output,
 ) -> Result<ExitCode> {
     match mcp {
-        Mcp::Serve(serve) => serve::run(config, &serve, output).await,
+        Mcp::Serve(serve) => Box::pin(serve::run(config, &serve, output)).await,
         Mcp::Install(install) => install::run(&config, &install, common, output),
     }
 }

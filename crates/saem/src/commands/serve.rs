@@ -43,7 +43,7 @@ pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let (folder, address) = (installation.folder.display(), door.address);
     output.line(&format!("saem serves {folder} on http://{address}"))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Callers).await
+    Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
 /// Serves until it is asked to stop, and says where MCP clients find it.
@@ -53,7 +53,7 @@ pub(super) async fn serve_mcp(config: Config, output: &Output) -> Result<ExitCod
     output.line(&format!("saem serves MCP on http://{}/mcp", door.address))?;
     output.json(&serde_json::json!({ "url": format!("http://{}/mcp", door.address) }))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Callers).await
+    Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
 /// Serves one MCP client on standard input and output, on a folder that is ours. Other commands, and other clients, find
@@ -63,7 +63,7 @@ pub(super) async fn serve_pipes(mut config: Config, store: Store) -> Result<Exit
     let installation = Installation::on(&config, store).await?;
     let door = Door::open(&config, &installation).await?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Pipes).await
+    Box::pin(run(config, installation, door, menu, Purpose::Pipes)).await
 }
 
 /// Serves the conformance suite on a free port, and says where on the first line.
@@ -73,7 +73,7 @@ pub(super) async fn serve_suite(mut config: Config, output: &Output) -> Result<E
     let door = Door::open(&config, &installation).await?;
     output.line(&format!("http://{}/mcp", door.address))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Conformance).await
+    Box::pin(run(config, installation, door, menu, Purpose::Conformance)).await
 }
 
 /// Loads the demo's documents, if they are not there yet, and serves them.
@@ -101,7 +101,7 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     } else {
         copilot::menu(&config)?
     };
-    run(config, installation, door, menu, Purpose::Callers).await
+    Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
 /// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
