@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::activity::Activity;
 use crate::commands::conformance::Conformance;
 use crate::commands::mcp::Mcp;
 
@@ -62,12 +63,14 @@ pub(crate) enum Command {
     /// List, show and delete documents
     #[command(subcommand)]
     Documents(Documents),
-    /// Serve to MCP clients, and tell them where
+    /// Serve to MCP clients, and use the tools of MCP servers
     #[command(subcommand)]
     Mcp(Mcp),
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),
+    /// Show which tools were called, by whom and how it ended
+    Activity(Activity),
     /// Forget what has expired and compact the index
     Cleanup,
     /// Measure the quality of search, of answers and of memory

@@ -5,6 +5,7 @@ mod backend;
 mod commands;
 mod config;
 mod output;
+mod person;
 mod presence;
 mod system;
 mod terminal;
@@ -116,6 +117,7 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Mcp(mcp) => commands::mcp::run(config, mcp, &cli.common, &output).await,
         Command::Conformance(suite) => commands::conformance::run(config, suite, &output).await,
         Command::Key(key) => commands::key::run(config, key, &output).await,
+        Command::Activity(activity) => commands::activity::run(config, activity, &output).await,
         Command::Cleanup => commands::cleanup::run(config, &output).await,
         Command::Eval(eval) => commands::eval::run(config, eval, &output).await,
         Command::Doctor => commands::doctor::run(config, &output).await,

@@ -2,6 +2,7 @@
 
 pub(crate) mod copilot;
 pub(crate) mod mcp;
+pub(crate) mod tools;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,7 @@ impl Installation {
             audit: Arc::new(store.clone()),
             sessions: Arc::new(store.clone()),
             ledger: Arc::new(store.clone()),
+            tool_records: Arc::new(store.clone()),
             index: Arc::new(index),
             embedder: Arc::clone(&embedder),
             other_embedders: vec![built_in],
@@ -226,5 +228,6 @@ fn rules(config: &Config) -> Result<Rules> {
         document_bytes_max: config.ingest.document_mebibytes_max << 20,
         jobs_kept_hours: config.cleanup.jobs_kept_hours,
         costs_kept_days: config.cleanup.costs_kept_days,
+        activity_kept_days: config.cleanup.activity_kept_days,
     })
 }

@@ -11,6 +11,7 @@ use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
 use engine::chat::Copilot;
 use engine::keys::Secret;
+use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
 use server::health::ReadyCheck;
@@ -199,7 +200,8 @@ async fn run(
     };
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token);
-    let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp)?;
+    let (host, _) = wiring::tools::host(&config, &installation).await?;
+    let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp, host)?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
@@ -248,6 +250,7 @@ fn server(
     metrics: Arc<Metrics>,
     copilot: Copilot,
     mcp: &Mcp,
+    host: Host,
 ) -> Result<Server> {
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
@@ -274,6 +277,8 @@ fn server(
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
         copilot,
+        host,
+        desk: wiring::tools::desk(config),
     };
     Ok(Server::new(settings, parts, table, api)?)
 }

@@ -29,6 +29,7 @@ mod peers;
 mod real_model;
 mod running;
 mod tenants;
+mod tools;
 mod traces;
 mod watch;
 mod world;
