@@ -36,6 +36,13 @@ pub(crate) fn package(path: &str) -> PathBuf {
     folder("node").join("node_modules").join(path)
 }
 
+/// The example that is built beside Saem for the same tests.
+pub(crate) fn snippet_server() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_saem")).with_file_name("snippet-server");
+    assert!(program.exists(), "{} is not there: test the whole workspace", program.display());
+    program
+}
+
 /// What has been fetched, all of it.
 fn folder(part: &str) -> PathBuf {
     let named = std::env::var_os("TEST_PEERS").map(PathBuf::from);
