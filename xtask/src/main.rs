@@ -19,7 +19,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 usage: cargo xtask CHORE
 
-  test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
+  test              everything that must hold before a change lands: format, lints, docs, tests, tidiness,
+                    conformance
   tidy              properties of the repository that no compiler checks
   conformance mcp [--server|--client] [--scenario NAME]
                     the official suite of MCP against Saem as a server and as a client, or a part of it

@@ -1,6 +1,7 @@
 //! `bench mcp`: tools listed and called over HTTP, beside bare rmcp, FastMCP and the TypeScript SDK.
 
 pub(crate) mod bare;
+mod hop;
 mod load;
 
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ struct Figures {
     at_once: usize,
     tools_bytes: usize,
     servers: Vec<ServerFigures>,
+    hop: hop::Figures,
 }
 
 #[derive(Serialize)]
@@ -127,6 +129,7 @@ pub(crate) fn run(places: &Places, packages: &Packages, size: &Size) -> Result<(
         }
         say(&line);
     }
+    let hop = hop::run(places, work.path(), &material, &call, size)?;
     let servers = contestants.iter().map(|contestant| contestant.figures(&contestants));
     let figures = Figures {
         bench: "mcp",
@@ -135,6 +138,7 @@ pub(crate) fn run(places: &Places, packages: &Packages, size: &Size) -> Result<(
         at_once: AT_ONCE,
         tools_bytes,
         servers: servers.collect::<Result<_>>()?,
+        hop,
     };
     figures.compare();
     result(&figures)
@@ -145,15 +149,15 @@ impl Contestant {
         let alone = (self.requests / AT_ONCE).max(1);
         let list_alone = self.caller.play(list, alone, 1)?;
         let call_alone = self.caller.play(call, alone, 1)?;
-        let (list_cpu_us, _) = self.spent(list)?;
-        let (call_cpu_us, call_at_once) = self.spent(call)?;
+        let (list_cpu_us, _) = self.spent(list, AT_ONCE)?;
+        let (call_cpu_us, call_at_once) = self.spent(call, AT_ONCE)?;
         Ok(Round { list_cpu_us, call_cpu_us, list: list_alone, call: call_alone, call_at_once })
     }
 
     /// Processor time for each request, in microseconds, and what the callers saw.
-    fn spent(&self, request: &Request) -> Result<(f64, Played)> {
+    fn spent(&self, request: &Request, at_once: usize) -> Result<(f64, Played)> {
         let before = self.process.usage()?.processor;
-        let played = self.caller.play(request, self.requests, AT_ONCE)?;
+        let played = self.caller.play(request, self.requests, at_once)?;
         let processor = self.process.usage()?.processor.saturating_sub(before);
         Ok((processor.as_secs_f64() * 1e6 / self.requests.max(1) as f64, played))
     }
@@ -202,6 +206,8 @@ impl Figures {
                 }
             }
         }
+        let hop = self.hop.saem_hop_ms;
+        told("one more call on the way, ms", hop, hop <= 0.5, "at most 0.5");
     }
 }
 
@@ -214,15 +220,26 @@ fn saem(places: &Places, work: &Path, requests: usize) -> Result<(Contestant, Re
     let found = saem.output(&["search".as_ref(), "budget".as_ref(), "--json".as_ref()])?;
     let found: Value = serde_json::from_slice(&found)?;
     let section = found.pointer("/passages/0/section").cloned().context("a section")?;
+    let contestant = served(&saem, requests)?;
+    Ok((contestant, Request::call(TOOL, &json!({ "section": section }))))
+}
+
+/// Saem's server, and a caller with a key of its own.
+fn served(saem: &Saem, requests: usize) -> Result<Contestant> {
     let made = saem.output(&["key".as_ref(), "create".as_ref(), "--json".as_ref()])?;
     let made: Value = serde_json::from_slice(&made)?;
     let key = made.get("key").and_then(Value::as_str).context("a key")?.to_owned();
     let server = saem.serve()?;
     let caller = Caller { address: server.listen.clone(), key: Some(key) };
-    let process = Process::Saem(server);
-    let name = "Saem".to_owned();
-    let contestant = Contestant { name, caller, process, requests, rounds: Vec::new() };
-    Ok((contestant, Request::call(TOOL, &json!({ "section": section }))))
+    let (name, process) = ("Saem".to_owned(), Process::Saem(server));
+    Ok(Contestant { name, caller, process, requests, rounds: Vec::new() })
+}
+
+/// Bare rmcp, in a process of its own.
+fn bare(material: &Path, requests: usize) -> Result<Contestant> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("bare-mcp").arg(material);
+    contestant(Peer::of(command)?, requests)
 }
 
 fn peers(
@@ -232,13 +249,11 @@ fn peers(
     requests: usize,
 ) -> Result<Vec<Contestant>> {
     let slow = (requests / SLOW_FACTOR).max(1);
-    let mut bare = Command::new(std::env::current_exe()?);
-    bare.arg("bare-mcp").arg(material);
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     let mut typescript = Command::new(&packages.node);
     typescript.arg(scripts.join("typescript_server.mjs")).arg(material).arg(&packages.folder);
     Ok(vec![
-        contestant(Peer::of(bare)?, requests)?,
+        bare(material, requests)?,
         contestant(Peer::start(&places.python, "fastmcp_server.py", &[material])?, slow)?,
         contestant(Peer::of(typescript)?, slow)?,
     ])

@@ -20,8 +20,11 @@ pub(super) struct Caller {
 
 /// A request, ready to be sent.
 pub(super) struct Request {
+    path: String,
     headers: String,
     body: String,
+    /// What stands in every good answer.
+    expected: &'static str,
 }
 
 /// What callers saw of a run.
@@ -41,6 +44,16 @@ impl Request {
         Self::of("tools/call", Some(tool), json!({ "name": tool, "arguments": arguments }))
     }
 
+    /// A call of a tool that stands behind Saem, over its own API.
+    pub(super) fn behind(tool: &str, arguments: &Value) -> Self {
+        Self {
+            path: format!("/api/tools/{tool}/call"),
+            headers: String::new(),
+            body: json!({ "arguments": arguments }).to_string(),
+            expected: "\"is_error\":false",
+        }
+    }
+
     fn of(method: &str, name: Option<&str>, mut params: Value) -> Self {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": REVISION,
@@ -52,6 +65,8 @@ impl Request {
         }
         let name = name.map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
         Self {
+            path: "/mcp".to_owned(),
+            expected: "\"result\"",
             headers: format!(
                 "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {REVISION}\r\n\
                  Mcp-Method: {method}\r\n{name}"
@@ -65,7 +80,7 @@ impl Request {
 impl Caller {
     /// The result of one request.
     pub(super) fn answer(&self, request: &Request) -> Result<Value> {
-        let answer = self.open(request)?.post("/mcp", &request.body)?;
+        let answer = self.open(request)?.post(&request.path, &request.body)?;
         let answer: Value = serde_json::from_slice(&answer)?;
         answer.get("result").cloned().with_context(|| format!("a result in {answer}"))
     }
@@ -79,12 +94,12 @@ impl Caller {
             let mut took = Vec::new();
             while next.fetch_add(1, Ordering::Relaxed) < times {
                 let start = Instant::now();
-                let answer = to.post("/mcp", &request.body)?;
+                let answer = to.post(&request.path, &request.body)?;
                 took.push(start.elapsed());
                 // Whole, and no error: both would be quick.
                 let is_good = answer.ends_with(b"}")
                     && !contains(&answer, b"\"isError\":true")
-                    && contains(&answer, b"\"result\"");
+                    && contains(&answer, request.expected.as_bytes());
                 ensure!(is_good, "{}", String::from_utf8_lossy(&answer));
             }
             Ok(took)
