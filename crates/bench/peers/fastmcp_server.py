@@ -6,6 +6,7 @@ one is the address of a server that stands behind this one, which then is a prox
 
 import asyncio
 import json
+import logging
 import socket
 import sys
 import threading
@@ -19,6 +20,8 @@ from mcp.types import TextContent, ToolAnnotations
 
 MATERIAL = json.loads(Path(sys.argv[1]).read_text())
 ANSWER = MATERIAL["answer"]
+# The proxy would complain at every call of how the server behind it says goodbye.
+logging.getLogger("mcp").setLevel(logging.ERROR)
 
 
 class Ready(Tool):
@@ -29,7 +32,8 @@ class Ready(Tool):
 
 def server() -> FastMCP:
     if len(sys.argv) > 2:
-        return create_proxy(sys.argv[2])
+        # In the new era this version's proxy refuses its own calls.
+        return create_proxy(sys.argv[2], mode="legacy")
     made = FastMCP("bench")
     for tool in MATERIAL["tools"]:
         made.add_tool(

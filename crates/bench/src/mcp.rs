@@ -4,6 +4,7 @@ pub(crate) mod bare;
 mod hop;
 mod load;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -226,8 +227,8 @@ fn saem(places: &Places, work: &Path, requests: usize) -> Result<(Contestant, Re
 
 /// Saem's server, and a caller with a key of its own.
 fn served(saem: &Saem, requests: usize) -> Result<Contestant> {
-    let made = saem.output(&["key".as_ref(), "create".as_ref(), "--json".as_ref()])?;
-    let made: Value = serde_json::from_slice(&made)?;
+    let made = ["key", "create", "--scopes", "read,write", "--json"].map(OsStr::new);
+    let made: Value = serde_json::from_slice(&saem.output(&made)?)?;
     let key = made.get("key").and_then(Value::as_str).context("a key")?.to_owned();
     let server = saem.serve()?;
     let caller = Caller { address: server.listen.clone(), key: Some(key) };
