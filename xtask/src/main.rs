@@ -1,8 +1,9 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `conformance`, `bench`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `conformance`, `bench`, `eval`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
 
 mod bench;
 mod conformance;
 mod convert;
+mod eval;
 mod fuzz;
 mod gate;
 mod golden;
@@ -32,6 +33,9 @@ usage: cargo xtask CHORE
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
   bench mcp [--requests N] [--rounds N]
                     tools listed and called over HTTP, beside bare rmcp, FastMCP and the TypeScript SDK
+  eval copilot-model [--threads N]
+                    ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
+                    evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   fuzz [chunker|html] [--seconds N] [--keep]
                     looks for documents that break their reader, a minute each unless it is said otherwise;
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         ["bench", name @ ("search" | "ingest" | "turn" | "mcp"), rest @ ..] => {
             bench::run(name, rest)
         }
+        ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),

@@ -4,6 +4,7 @@
 //! the same for the same input.
 
 mod answer;
+mod everyday;
 mod facts;
 mod judge;
 mod recollect;

@@ -288,6 +288,9 @@ pub(crate) enum Eval {
         /// Ask only this many questions
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
+        /// Ask one question of five kinds in both languages, and say what each turn took: for a model that takes its time
+        #[arg(long, conflicts_with = "limit")]
+        sample: bool,
     },
     /// nDCG@10, recall@10 and MRR@10 of keyword, vector and hybrid search
     Retrieval {

@@ -1,5 +1,6 @@
 //! The words that carry a question, and how much of them a text says.
 
+use super::everyday;
 use crate::analysis::{self, Word, WordKind};
 use crate::language::is_hangul;
 use crate::memory::SaidTurn;
@@ -31,7 +32,7 @@ const TRANSLATED: f32 = 0.8;
 const CODE: f32 = 1.5;
 
 /// English words that ask or connect.
-const FUNCTION_WORDS: &str = "\
+pub(super) const FUNCTION_WORDS: &str = "\
     a able about already also an and any anything are as at be by can could did do does for from get \
     gets give got happen happens has have how i if in is it its just let long make makes many may me \
     more much my need of often on once or our out please possible really shall should show so something \
@@ -109,7 +110,7 @@ impl AskedTerm {
         if own >= TRANSLATED {
             return own;
         }
-        let translated = self.translations.iter().any(|other| text.contains(other.as_str()));
+        let translated = self.translations.iter().any(|other| stands_in(other, text));
         if translated { TRANSLATED } else { own }
     }
 }
@@ -120,17 +121,24 @@ fn terms(question: &str) -> Vec<AskedTerm> {
     let translations = analysis::translations(&words);
     let is_korean_question = is_korean(question);
     let mut terms: Vec<AskedTerm> = Vec::new();
-    for word in words.iter().filter(|word| word.says_something() && !word.stem.is_empty()) {
-        let surface = question.get(word.from..word.to).unwrap_or_default();
+    let surface = |word: &Word| question.get(word.from..word.to).unwrap_or_default();
+    for (place, word) in words.iter().enumerate() {
+        if !word.says_something() || word.stem.is_empty() {
+            continue;
+        }
+        let next = words.get(place + 1).map(surface).unwrap_or_default();
+        let surface = surface(word);
         let lower = surface.to_lowercase();
         if is_korean(&lower) && is_korean_function(&lower, &word.stem) {
             continue;
         }
         // A code is written with its hyphens, and a text is searched for English words as they begin.
         let stem = match word.kind {
-            WordKind::Code => lower,
-            WordKind::Ordinary | WordKind::Function if is_korean(&lower) => word.stem.clone(),
-            WordKind::Ordinary | WordKind::Function => english_stem(&lower).to_owned(),
+            WordKind::Code => lower.clone(),
+            WordKind::Ordinary | WordKind::Function if is_korean(&lower) => {
+                everyday::noun(&word.stem).to_owned()
+            }
+            WordKind::Ordinary | WordKind::Function => english_beginning(&lower).to_owned(),
         };
         if terms.iter().any(|known| known.stem == stem) {
             continue;
@@ -140,9 +148,15 @@ fn terms(question: &str) -> Vec<AskedTerm> {
         let begins =
             |other: &analysis::Translation| other.word.stem.trim_end_matches('i').to_owned();
         let others = translations.iter().filter(of).map(begins);
-        let more = if word.kind == WordKind::Code { CODE } else { 1.0 };
-        let weight = weight(&stem) * more;
         let is_name = is_name(question, word, is_korean_question);
+        let weight = match word.kind {
+            WordKind::Code if !is_joined(surface) => weight(&stem) * CODE,
+            _ if is_name => weight(&stem),
+            _ if is_korean(&stem) => at_most(&stem, everyday::korean(surface, &stem, next)),
+            WordKind::Code | WordKind::Ordinary | WordKind::Function => {
+                at_most(&stem, everyday::english(&lower, &stem))
+            }
+        };
         let parts = word.parts.clone();
         terms.push(AskedTerm { stem, parts, translations: others.collect(), weight, is_name });
     }
@@ -173,6 +187,16 @@ pub(crate) fn telling_words(lower: &str) -> Vec<&str> {
     words
 }
 
+/// Whether it is words joined by a hyphen (`on-premises`) rather than a code.
+fn is_joined(surface: &str) -> bool {
+    surface.contains('-')
+        && surface.chars().all(|letter| letter == '-' || letter.is_ascii_lowercase())
+}
+
+fn at_most(word: &str, weight_max: Option<f32>) -> f32 {
+    weight_max.map_or_else(|| weight(word), |weight_max| weight(word).min(weight_max))
+}
+
 fn weight(word: &str) -> f32 {
     let letters = word.chars().count() as f32;
     let per_letter = if is_korean(word) { 1.0 } else { 0.4 };
@@ -181,7 +205,7 @@ fn weight(word: &str) -> f32 {
 
 /// 1 for a word that stands there; of a Korean one the share of its pairs of syllables, as it may be spaced otherwise.
 fn share_said(word: &str, text: &str) -> f32 {
-    if text.contains(word) {
+    if stands_in(word, text) {
         return 1.0;
     }
     if !is_korean(word) {
@@ -193,6 +217,15 @@ fn share_said(word: &str, text: &str) -> f32 {
     let found = pairs.filter(|pair| text.contains(&pair.iter().collect::<String>())).count();
     // Half a word is less than half of what it says.
     if all == 0 { 0.0 } else { (found as f32 / all as f32).powi(2) }
+}
+
+/// Whether a word stands in a text in lower case: an English one where a word begins, as `ask` is nothing of `task`.
+fn stands_in(word: &str, text: &str) -> bool {
+    if !word.bytes().all(|letter| letter.is_ascii_alphabetic()) {
+        return text.contains(word);
+    }
+    let goes_on = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_alphanumeric);
+    text.match_indices(word).any(|(at, _)| at.checked_sub(1).is_none_or(|before| !goes_on(before)))
 }
 
 /// Runs of letters and digits of one script, of a text in lower case.
@@ -246,6 +279,14 @@ fn english_stem(word: &str) -> &str {
     let endings = ["ies", "ing", "es", "ed", "s"];
     let cut = endings.iter().find_map(|ending| word.strip_suffix(ending));
     cut.filter(|stem| stem.len() >= 4).unwrap_or(word)
+}
+
+/// How a word begins in whatever form it stands in a text.
+fn english_beginning(word: &str) -> &str {
+    let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("\u{2019}s")).unwrap_or(word);
+    let stem = english_stem(word);
+    let short = stem.strip_suffix('s').filter(|short| short.len() == 3 && !short.ends_with('s'));
+    short.unwrap_or(stem)
 }
 
 /// Signs that a question leans on what was said before.

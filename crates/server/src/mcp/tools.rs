@@ -165,9 +165,9 @@ fn tool<Takes: JsonSchema + 'static, Gives: JsonSchema + 'static>(
 ) -> Tool {
     let mut annotations = hints;
     annotations.title = Some(title.to_owned());
-    Tool::new(kind.name(), description, schema::portable::<Takes>())
+    Tool::new(kind.name(), description, schema::taken::<Takes>())
         .with_title(title)
-        .with_raw_output_schema(schema::portable::<Gives>().into())
+        .with_raw_output_schema(schema::given::<Gives>().into())
         .with_annotations(annotations)
         .with_icons(icons())
 }
