@@ -8,6 +8,9 @@ use std::time::Duration;
 use agent::tools::naming::ServerId;
 use agent::tools::policy::ServerRules;
 
+/// Bytes of a command that a list shows: a line.
+const SHOWN_BYTES_MAX: usize = 120;
+
 /// One server of the configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerSettings {
@@ -63,7 +66,8 @@ impl Launch {
         match self {
             Self::Program { command, arguments, .. } => {
                 let all = std::iter::once(command).chain(arguments);
-                all.map(String::as_str).collect::<Vec<_>>().join(" ")
+                let words: Vec<&str> = all.flat_map(|word| word.split_whitespace()).collect();
+                agent::text::clip(&words.join(" "), SHOWN_BYTES_MAX).to_owned()
             }
             Self::Address { url, .. } => url.split('?').next().unwrap_or_default().to_owned(),
         }

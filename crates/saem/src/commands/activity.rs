@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::backend::Backend;
-use crate::backend::tools::WantedActivity;
+use crate::backend::tools::{WantedActivity, server_named};
 use crate::config::Config;
 use crate::output::Output;
 use crate::system::SystemClock;
@@ -20,9 +20,9 @@ const PAGE: usize = 500;
 
 #[derive(Debug, Args)]
 pub(crate) struct Activity {
-    /// Only of this server
-    #[arg(long, value_name = "ID")]
-    server: Option<String>,
+    /// Only of this server of tools
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
     /// Only of this tool: server__tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) async fn run(config: Config, activity: Activity, output: &Output) -> 
         .map(|days| SystemClock.now().0.saturating_sub(days.saturating_mul(24 * 3_600_000)));
     let backend = Backend::tools_of(&config).await?;
     let mut wanted = WantedActivity {
-        server: activity.server,
+        server: activity.from.map(|name| server_named(&name).into()),
         tool: activity.tool,
         session: activity.session,
         outcome: activity.outcome,

@@ -40,8 +40,11 @@ pub(crate) enum Mcp {
     },
     /// Call a tool, after asking you if that is needed
     Call(Call),
-    /// Accept tools that are new or have changed: a tool (server__tool), or all of a server
-    Accept { name: String },
+    /// Accept the definitions of tools that are new or have changed
+    Accept {
+        /// A tool (server__tool), or a server for all of its tools
+        name: String,
+    },
     /// Take back every approval of a tool
     Revoke {
         /// server__tool
@@ -49,7 +52,8 @@ pub(crate) enum Mcp {
     },
     /// Read a resource, or list those of a server
     Read {
-        server: String,
+        /// The server's name
+        from: String,
         /// The resource's address; lists them, if left out
         uri: Option<String>,
     },
@@ -57,7 +61,8 @@ pub(crate) enum Mcp {
     Prompt(Prompt),
     /// Show what a server's program has said on standard error
     Logs {
-        server: String,
+        /// The server's name
+        of: String,
         /// This many lines
         #[arg(long, default_value_t = 100, value_name = "N")]
         count: usize,
@@ -80,7 +85,8 @@ pub(crate) struct Call {
 
 #[derive(Debug, Args)]
 pub(crate) struct Prompt {
-    server: String,
+    /// The server's name
+    from: String,
     /// The prompt's name; lists them, if left out
     name: Option<String>,
     /// One argument: language=Rust
@@ -120,9 +126,9 @@ pub(crate) async fn run(
         Mcp::Call(order) => call::run(&config, order, output).await,
         Mcp::Accept { name } => accept::run(&config, &name, output).await,
         Mcp::Revoke { tool } => accept::revoke(&config, &tool, output).await,
-        Mcp::Read { server, uri } => read::run(&config, &server, uri.as_deref(), output).await,
+        Mcp::Read { from, uri } => read::run(&config, &from, uri.as_deref(), output).await,
         Mcp::Prompt(order) => prompt::run(&config, order, output).await,
-        Mcp::Logs { server, count } => logs::run(&config, &server, count, output),
+        Mcp::Logs { of, count } => logs::run(&config, &of, count, output),
     }
 }
 

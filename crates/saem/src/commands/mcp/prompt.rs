@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::person;
 
 pub(crate) async fn run(config: &Config, order: Prompt, output: &Output) -> Result<ExitCode> {
-    let server = server_named(&order.server);
+    let server = server_named(&order.from);
     let arguments = super::arguments(None, &order.pairs)?;
     let backend = Backend::tools_of(config).await?;
     let Some(name) = order.name else {
