@@ -13,7 +13,7 @@ const EVERYTHING: &str = "@modelcontextprotocol/server-everything/dist/index.js"
 const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem/dist/index.js";
 
 /// A world whose configuration, in the form that other programs use, has these servers.
-fn world(servers: Value) -> World {
+fn world(servers: &Value) -> World {
     let world = World::new();
     std::fs::create_dir_all(world.data()).unwrap();
     let file = json!({ "mcpServers": servers }).to_string();
@@ -102,7 +102,7 @@ fn servers_of_others_are_listed_and_called_under_one_roof() {
     let shared = files.file("shared/읽어줘.txt", "샘은 깊다.");
     let shared = shared.parent().unwrap().canonicalize().unwrap();
     let files = json!({ "command": node(), "args": [package(FILESYSTEM), shared] });
-    let world = world(json!({ "everything": everything(), "files": files, "notes": notes() }));
+    let world = world(&json!({ "everything": everything(), "files": files, "notes": notes() }));
     let servers = world.json(&["mcp", "list", "--check"]);
     assert_eq!(servers.len(), 3, "{servers:?}");
     for server in &servers {
@@ -128,7 +128,7 @@ fn servers_of_others_are_listed_and_called_under_one_roof() {
 
 #[test]
 fn a_call_that_takes_its_time_or_fails_is_told_as_it_is() {
-    let world = world(json!({ "everything": everything(), "notes": notes() }));
+    let world = world(&json!({ "everything": everything(), "notes": notes() }));
     let counted = call(&world, "notes__count", &json!({ "to": 5 }));
     assert!(counted["text"].as_str().unwrap().contains("counted to 5"), "{counted}");
     let long = json!({ "duration": 1, "steps": 4 });
@@ -143,7 +143,7 @@ fn nothing_that_changes_something_runs_without_a_yes() {
     let folder = World::new();
     let snippets = folder.files().join("snippets");
     let server = json!({ "command": snippet_server(), "args": ["--dir", snippets] });
-    let world = world(json!({ "snippets": server }));
+    let world = world(&json!({ "snippets": server }));
     let snippet =
         json!({ "language": "rust", "name": "a", "prefix": "a", "body": "x" }).to_string();
     let asked = world.run(&["mcp", "call", "snippets__add_snippet", &snippet]);
@@ -156,7 +156,7 @@ async fn the_snippet_server_is_used_with_its_resources_and_its_prompt() {
     let folder = World::new();
     let snippets = folder.files().join("snippets");
     let server = json!({ "command": snippet_server(), "args": ["--dir", snippets] });
-    let world = world(json!({ "snippets": server }));
+    let world = world(&json!({ "snippets": server }));
     let served = world.serve().await;
     let servers = world.json(&["mcp", "list", "--check"]);
     assert_eq!(servers[0]["version"], "2026-07-28", "{servers:?}");
@@ -191,7 +191,7 @@ async fn servers_over_http_are_reached_in_their_own_era() {
     let mut notes = Command::new(python());
     notes.arg(script_path("fastmcp_server.py")).arg("http").env("NO_PROXY", "*");
     let (_notes, url) = http(notes).await;
-    let world = world(json!({ "notes": { "url": url } }));
+    let world = world(&json!({ "notes": { "url": url } }));
     let servers = world.json(&["mcp", "list", "--check"]);
     assert_eq!(servers[0]["version"], "2026-07-28", "{servers:?}");
     let sum = call(&world, "notes__add", &json!({ "a": 1, "b": 2 }));
@@ -213,7 +213,7 @@ fn garden(era: &[&str]) -> Value {
 }
 
 async fn check_growing(era: &[&str], version: &str) {
-    let world = world(json!({ "garden": garden(era) }));
+    let world = world(&json!({ "garden": garden(era) }));
     let _served = world.serve().await;
     let servers = world.json(&["mcp", "list", "--check"]);
     assert_eq!(servers[0]["version"], version, "{servers:?}");
@@ -245,7 +245,7 @@ async fn a_tool_that_comes_later_is_heard_of_in_the_old_era_too() {
 
 #[tokio::test]
 async fn what_a_server_asks_the_user_is_answered_over_the_api() {
-    let world = world(json!({ "everything": everything() }));
+    let world = world(&json!({ "everything": everything() }));
     let served = world.serve().await;
     world.ok(&["mcp", "accept", "everything"]);
     let path = "/api/tools/everything__trigger-elicitation-request/call";
@@ -257,7 +257,7 @@ async fn what_a_server_asks_the_user_is_answered_over_the_api() {
 #[tokio::test]
 async fn a_server_that_does_not_start_hurts_no_other() {
     let broken = json!({ "command": "no-program-is-called-this" });
-    let world = world(json!({ "broken": broken, "notes": notes() }));
+    let world = world(&json!({ "broken": broken, "notes": notes() }));
     let output = world.run(&["mcp", "list", "--check", "--json"]);
     assert!(shown(&output).contains("\"down\""), "{}", shown(&output));
     let sum = call(&world, "notes__add", &json!({ "a": 1, "b": 2 }));
