@@ -73,20 +73,27 @@ impl Changes {
 
     /// Passes on what a listener wants to hear, until it leaves.
     pub(super) async fn follow(&self, context: &SubscriptionContext) -> Result<(), ErrorData> {
-        let (mut told, mut ended) = (self.told.subscribe(), self.ended.subscribe());
+        let mut ended = self.ended.subscribe();
+        // Around the sending too: what is on its way when the client goes never comes back.
+        tokio::select! {
+            () = context.cancelled() => {}
+            _ = ended.wait_for(|ended| *ended) => {}
+            () = self.pass_on(context) => {}
+        }
+        Ok(())
+    }
+
+    /// Ends when the listener cannot be told any more.
+    async fn pass_on(&self, context: &SubscriptionContext) {
+        let mut told = self.told.subscribe();
         let accepted = context.accepted();
         let wants_list = accepted.resources_list_changed == Some(true);
         let wanted = accepted.resource_subscriptions.clone().unwrap_or_default();
         loop {
-            let heard = tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                _ = ended.wait_for(|ended| *ended) => return Ok(()),
-                heard = told.recv() => heard,
-            };
-            let uris = match heard {
+            let uris = match told.recv().await {
                 Ok(uri) => wanted.iter().filter(|wanted| **wanted == uri).cloned().collect(),
                 Err(RecvError::Lagged(_)) => wanted.clone(),
-                Err(RecvError::Closed) => return Ok(()),
+                Err(RecvError::Closed) => return,
             };
             let mut sent = Ok(());
             if wants_list {
@@ -96,7 +103,7 @@ impl Changes {
                 sent = sent.and(context.sink().notify_resource_updated(uri).await);
             }
             if sent.is_err() {
-                return Ok(());
+                return;
             }
         }
     }
