@@ -11,6 +11,7 @@ mod recollect;
 mod remember;
 #[cfg(test)]
 mod tests;
+mod word_list;
 pub(crate) mod words;
 
 pub use self::answer::{Extracted, answer};

@@ -66,11 +66,8 @@ impl Embedder for Remembering {
                 let mut known = self.known();
                 keys.iter().map(|key| known.find(key)).collect()
             };
-            let missing: Vec<String> = vectors
-                .iter()
-                .zip(texts)
-                .filter_map(|(vector, text)| vector.is_none().then(|| text.clone()))
-                .collect();
+            let unknown = texts.iter().zip(&vectors).filter(|(_, vector)| vector.is_none());
+            let missing: Vec<String> = unknown.map(|(text, _)| text.clone()).collect();
             if !missing.is_empty() {
                 let mut given = self.inner.embed(&missing, purpose).await?.into_iter();
                 let mut known = self.known();

@@ -1,5 +1,6 @@
 //! Words that a question may have whatever it is about: they say little of what it wants to know.
 
+use super::word_list::WordList;
 use super::words::FUNCTION_WORDS;
 
 /// What a word counts that connects rather than says: just enough for a question of nothing else.
@@ -15,16 +16,19 @@ const VERB: f32 = 1.0;
 const SYLLABLE: f32 = 0.5;
 
 /// English words that connect, besides the function words.
-const ENGLISH_LIGHT: &str = "\
+static ENGLISH_LIGHT: WordList = WordList::new(
+    "\
     across actually after again against along always among another around because before best better between \
     beyond bit both come comes currently down during each early either else even ever every exactly go goes \
     going good here instead keep kind know last late later like longer look looks lot maybe meanwhile must never \
     new next now one ones only other others own per perhaps put puts same say says see set soon take takes than \
     thing things think through too toward up upon use used uses using usually very via went whether while whose \
-    within without yet";
+    within without yet",
+);
 
 /// English words of everyday speech.
-const ENGLISH_EVERYDAY: &str = "\
+static ENGLISH_EVERYDAY: WordList = WordList::new(
+    "\
     accident actual aim almost alone alright ask asked avoid aware bad badly become begin behind believe big \
     bother break breaks bring busy call care careful carefully case cases cause certain chance choose clear \
     clearly close common concern correct correctly count cut deal decide depend depends difference different \
@@ -43,27 +47,34 @@ const ENGLISH_EVERYDAY: &str = "\
     starts stay step stick stop straight strange stuff subject sudden suddenly suggest suppose sure surprise \
     talk throw today together told tomorrow tonight touch treat trouble true try trying turn turned type typical \
     understand unless until useful usual value various wait walk watch weird whatever whenever wherever whole \
-    wish wonder word work works worry worth wrong yesterday young";
+    wish wonder word work works worry worth wrong yesterday young",
+);
 
 /// Korean words that connect, with and without their particles.
-const KOREAN_LIGHT: &str = "\
+static KOREAN_LIGHT: WordList = WordList::new(
+    "\
     가끔 각각 것도 계속 그대 그대로 그러면 그럼 나중 내일 다른 대략 많아 매우 며칠 뭐가 벌써 별로 보통 서로 아니 아닌 아주 아직 약간 어제 오늘 요즘 이미 잠깐 잠시 저절 저절로 주로 중에 \
-    지금 직접 최근 한번 함께 항상 혹시 혼자 훨씬";
+    지금 직접 최근 한번 함께 항상 혹시 혼자 훨씬",
+);
 
 /// What Korean words of everyday speech begin with, verbs for the most part.
-const KOREAN_EVERYDAY: &str = "\
+static KOREAN_EVERYDAY: WordList = WordList::new(
+    "\
     가능 가장 가져 가지 갑자 거기 거의 걸려 걸리 걸린 겨우 결국 고르 고른 고쳐 고치 골라 굳이 그만 기다 깨져 깨지 꺼져 꺼지 끝나 끝난 나가 나간 나갔 나누 나눈 나눌 나눠 나쁜 나은 남겨 \
     남는 남아 남은 낮게 낮은 낮추 낮춰 넘겨 넘기 넘긴 넘길 넘는 넘어 넘으 넣고 넣어 넣으 넣을 높게 높여 높은 높이 놓아 놓치 누군 늘려 늘리 늘어 늘었 늦게 늦어 늦은 다르 다시 닫히 달라 \
     대체 도대체 돌려 돌리 돌아 되돌 되찾 둘러 드나 들어 따로 떠나 똑같 뜨는 막고 막아 막히 만드 만든 만들 맞게 맞나 맞는 맞지 맞추 맞춰 맡겨 맡기 멈추 멈춘 멈춰 모르 모아 모으 모을 몰라 \
     무조건 묶어 묶을 미루 미뤄 바꾸 바꾼 바꿀 바꿔 바꿨 바뀌 바뀐 반드시 버려 버리 보내 보낸 보낼 보냈 부르 불러 불리 붙여 붙은 붙이 비슷 빠져 빠지 빠진 빨리 빼고 뺄지 사라 사람 살펴 \
     생겨 생기 생긴 생길 쉬운 쉽게 시켜 시키 싶은 써도 쓰게 쓰인 쓰지 아껴 아끼 아낄 아마 아무 아예 알리 어렵 얼른 여기 여러 역시 열고 열리 열어 올라 올려 올리 올린 올릴 옮겨 옮기 옮길 \
     원하 원할 이상한 이어 이쪽 일부러 잃어 잊어 자주 작게 작은 잡고 잡아 잡을 잡히 저기 적게 적어 적은 정한 정할 정해 제일 좋아 좋은 좋을 줄어 줄었 줄여 줄이 줄일 지나 지우 지울 지워 \
-    지켜 찾고 찾는 찾아 찾을 채워 챙겨 천천 커서 커지 켜고 켜면 켜야 켜져 크게 틀려 틀린 편하 편한 풀리 풀어 필요 한꺼 합쳐 합치 합칠 헷갈 힘든";
+    지켜 찾고 찾는 찾아 찾을 채워 챙겨 천천 커서 커지 켜고 켜면 켜야 켜져 크게 틀려 틀린 편하 편한 풀리 풀어 필요 한꺼 합쳐 합치 합칠 헷갈 힘든",
+);
 
 /// Endings that hardly a noun has.
-const VERB_ENDINGS: &str = "\
+static VERB_ENDINGS: WordList = WordList::new(
+    "\
     려면 는데 나요 어요 아요 여요 려고 니까 까요 으면 다면 습니다 네요 지요 죠 세요 던데 는지 거든요 아서 어서 줘 \
-    려야 어야 아야 워야 줘야 나서 라서 려서 여서 면서 져서 게";
+    려야 어야 아야 워야 줘야 나서 라서 려서 여서 면서 져서 게",
+);
 
 /// Nouns that end like a verb all the same.
 const NOUNS: [&str; 8] = ["가게", "무게", "집게", "화면", "필요", "수요", "개요", "중요"];
@@ -81,11 +92,11 @@ const WANTS: char = '싶';
 
 /// What an English word in lower case counts at most, if it is a common one.
 pub(super) fn english(lower: &str, stem: &str) -> Option<f32> {
-    let is_in = |words: &str| words.split(' ').any(|known| known == lower || known == stem);
-    if is_in(FUNCTION_WORDS) || is_in(ENGLISH_LIGHT) {
+    let is_in = |words: &WordList| words.has(lower) || words.has(stem);
+    if is_in(&FUNCTION_WORDS) || is_in(&ENGLISH_LIGHT) {
         return Some(LIGHT);
     }
-    ENGLISH_EVERYDAY.split(' ').any(|known| known == lower).then_some(EVERYDAY)
+    ENGLISH_EVERYDAY.has(lower).then_some(EVERYDAY)
 }
 
 /// The noun of a Korean word that was made a verb, or all of it.
@@ -99,10 +110,10 @@ pub(super) fn korean(surface: &str, stem: &str, next: &str) -> Option<f32> {
     if stem.chars().count() == 1 {
         return Some(SYLLABLE);
     }
-    if KOREAN_LIGHT.split(' ').any(|known| known == stem || known == surface) {
+    if KOREAN_LIGHT.has(stem) || KOREAN_LIGHT.has(surface) {
         return Some(LIGHT);
     }
-    if KOREAN_EVERYDAY.split(' ').any(|start| surface.starts_with(start)) {
+    if KOREAN_EVERYDAY.begins(surface, |_| true) {
         return Some(EVERYDAY);
     }
     let is_before_more = AFTER_VERB.contains(&next) || next.starts_with(WANTS);
@@ -118,6 +129,5 @@ fn ends_like_a_verb(surface: &str) -> bool {
     let is_polite =
         surface.ends_with('요') && !surface.ends_with("은요") && !surface.ends_with("는요");
     let is_long = surface.chars().count() >= 3;
-    VERB_ENDINGS.split(' ').any(|ending| surface.ends_with(ending))
-        || (is_long && (is_polite || surface.ends_with('면')))
+    VERB_ENDINGS.cut_off(surface).is_some() || (is_long && (is_polite || surface.ends_with('면')))
 }

@@ -1,6 +1,7 @@
 //! The words that carry a question, and how much of them a text says.
 
 use super::everyday;
+use super::word_list::WordList;
 use crate::analysis::{self, Word, WordKind};
 use crate::language::is_hangul;
 use crate::memory::SaidTurn;
@@ -32,27 +33,33 @@ const TRANSLATED: f32 = 0.8;
 const CODE: f32 = 1.5;
 
 /// English words that ask or connect.
-pub(super) const FUNCTION_WORDS: &str = "\
+pub(super) static FUNCTION_WORDS: WordList = WordList::new(
+    "\
     a able about already also an and any anything are as at be by can could did do does for from get \
     gets give got happen happens has have how i if in is it its just let long make makes many may me \
     more much my need of often on once or our out please possible really shall should show so something \
     still tell that the their them then there these they this those to us want was way we what when \
-    where which who why will with would you your";
+    where which who why will with would you your",
+);
 
 /// Korean words that do, and endings of verbs that only ask.
-const FUNCTION_STARTS: &str = "\
+static FUNCTION_STARTS: WordList = WordList::new(
+    "\
     무엇 뭐 뭔 누가 누구 언제 어디 어느 어떤 어떻 왜 몇 얼마 무슨 알려 가르쳐 궁금 있나 있어 있는 있습 되나 되어 되는 \
     되죠 될까 하나요 하는 해요 해야 하려 하면 하고 할까 합니 인가 인지 나요 싶어 싶습 싶은 주세 수 것 거 때 그 이 저 좀 \
     제 우리 저희 방법 있게 없게 없이 없나 없는 없으 되게 하게 되면 돼요 됩니 하죠 할지 하기 하지 않게 않는 않고 안 못 더 \
     덜 꼭 미리 바로 다시 먼저 원래 그냥 너무 많이 조금 같이 모두 전부 이번 지난 다음 이런 저런 그런 이렇 그렇 저렇 보려 \
     보고 보면 봐요 보여 보이 볼 나오 나와 나올 나옵 나온 주나 주는 줘 줘요 주고 받게 받는 받고 받을 받았 받나 쓰는 쓸 \
     써요 쓰고 쓰려 쓰면 오나 오는 올 와요 가나 가는 알고 알아 힘들 어려 괜찮 이유 경우 정도 중 동안 뒤 후 전에 때문 매번 \
-    자꾸 도와 하려면 뭘 게 곳 쪽 말고 대신 거라 왜요 싶 하던 했는 됐 된다";
+    자꾸 도와 하려면 뭘 게 곳 쪽 말고 대신 거라 왜요 싶 하던 했는 됐 된다",
+);
 
-/// Particles and endings that follow a noun, the longer ones first.
-const PARTICLES: &str = "\
+/// Particles and endings that follow a noun.
+static PARTICLES: WordList = WordList::new(
+    "\
     해주세요 해줄래요 해줘요 해줘 에서는 으로는 이라는 에게서 한테서 까지는 부터는 에서 으로 까지 부터 에게 한테 처럼 보다 \
-    마다 이나 라는 하면 하는 했는 해서 하고 할 해 은 는 이 가 을 를 의 에 로 도 만 와 과 요 나";
+    마다 이나 라는 하면 하는 했는 해서 하고 할 해 은 는 이 가 을 를 의 에 로 도 만 와 과 요 나",
+);
 
 impl Asked {
     #[must_use]
@@ -180,10 +187,7 @@ fn is_name(question: &str, word: &Word, is_korean_question: bool) -> bool {
 /// The words that say something, of a text in lower case.
 pub(crate) fn telling_words(lower: &str) -> Vec<&str> {
     let mut words = split(lower);
-    words.retain(|word| {
-        !FUNCTION_WORDS.split(' ').any(|known| known == *word)
-            && !is_korean_function(word, korean_stem(word))
-    });
+    words.retain(|word| !FUNCTION_WORDS.has(word) && !is_korean_function(word, korean_stem(word)));
     words
 }
 
@@ -263,16 +267,16 @@ pub(crate) fn is_korean(word: &str) -> bool {
 }
 
 pub(crate) fn korean_stem(word: &str) -> &str {
-    let cut = PARTICLES.split(' ').find_map(|particle| word.strip_suffix(particle));
+    let cut = PARTICLES.cut_off(word);
     cut.filter(|stem| stem.chars().count() >= 2 || ends_in_digit(stem)).unwrap_or(word)
 }
 
 fn is_korean_function(word: &str, stem: &str) -> bool {
     is_korean(word)
         && !word.starts_with(|letter: char| letter.is_ascii_digit())
-        && FUNCTION_STARTS
-            .split(' ')
-            .any(|start| stem == start || (start.chars().count() >= 2 && word.starts_with(start)))
+        && (FUNCTION_STARTS.has(stem)
+            // One syllable begins many a word that says something.
+            || FUNCTION_STARTS.begins(word, |start| start.chars().count() >= 2))
 }
 
 fn english_stem(word: &str) -> &str {
