@@ -124,13 +124,14 @@ async fn ask(
     id: &Value,
     tell: &watch::Sender<Vec<Value>>,
 ) -> bool {
-    let _ = stream.write_all(&[STREAM_HEAD.as_bytes(), &event(request)].concat()).await;
     let is_reply = |message: &&Value| message["id"] == request["id"] && message["method"].is_null();
     let mut seen = tell.subscribe();
-    let came = |all: &Vec<Value>| all.iter().any(|message| is_reply(&message));
+    let before = seen.borrow().iter().filter(is_reply).count();
+    let _ = stream.write_all(&[STREAM_HEAD.as_bytes(), &event(request)].concat()).await;
+    let came = |all: &Vec<Value>| all.iter().filter(is_reply).count() > before;
     let reply = {
         let all = seen.wait_for(came).await.unwrap();
-        all.iter().find(is_reply).cloned().unwrap_or_default()
+        all.iter().rfind(is_reply).cloned().unwrap_or_default()
     };
     let said = json!({"content": [{"type": "text", "text": reply.to_string()}]});
     let result = json!({"jsonrpc": "2.0", "id": id, "result": said});

@@ -37,7 +37,7 @@ async fn a_form_of_the_old_era_reaches_the_person_whose_call_is_running() {
 
 #[tokio::test]
 async fn our_model_answers_a_server_after_a_yes_and_only_as_much_as_is_left() {
-    let model = ScriptedModel::new("ours").says("Hello.").says("Hello again.");
+    let model = ScriptedModel::new("ours").says("Hello.").says("Hi.").says("Yes?").says("Again?");
     let fake = asking(sampling()).await;
     let lent: Arc<dyn LanguageModel> = Arc::new(model.clone());
     let world = world_with(vec![at("old", &fake)], Some(lent));
@@ -52,6 +52,7 @@ async fn our_model_answers_a_server_after_a_yes_and_only_as_much_as_is_left() {
     }
     assert!(texts[0].contains("Hello."), "{texts:?}");
     assert!(texts[4].contains("budget"), "{texts:?}");
+    assert_eq!(model.requests().len(), 4);
     let asked = world.person.asked.lock().unwrap();
     let Question::Sample { prompt, tokens_max, .. } = &asked[0] else { panic!("{asked:?}") };
     assert_eq!((prompt.as_str(), *tokens_max), ("[system] Be short.\nHi?", 20));
