@@ -23,6 +23,8 @@ mod evals;
 mod golden;
 mod hostile;
 mod mcp;
+mod mcp_clients;
+mod mcp_servers;
 mod openai_client;
 mod peers;
 mod real_model;
