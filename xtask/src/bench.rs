@@ -32,9 +32,19 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     let repository = crate::gate::root();
     let target = target_folder(&repository)?;
     cargo(&repository, &["build", "--release", "--package", "saem", "--package", "bench"])?;
-    let python = peers(&target.join("bench-peers"), PEERS)?;
+    // What speaks MCP is there for the tests already.
+    let (python, node) = if name == "mcp" {
+        let folder = crate::python::test_peers()?;
+        (folder.join("bin/python"), Some(crate::node::peers(&folder.join("node"))?))
+    } else {
+        (peers(&target.join("bench-peers"), PEERS)?, None)
+    };
     let data = std::env::var_os("BENCH_DATA").map(PathBuf::from);
-    let status = Command::new(target.join("release/bench"))
+    let mut bench = Command::new(target.join("release/bench"));
+    if let Some(node) = node {
+        bench.env("BENCH_PACKAGES", node.file("")).env("BENCH_NODE", node.node);
+    }
+    let status = bench
         .arg(name)
         .args(arguments)
         .env("BENCH_SAEM", target.join("release/saem"))
@@ -45,7 +55,8 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn cargo(repository: &Path, arguments: &[&str]) -> Result<()> {
+/// Runs cargo, which must succeed.
+pub(crate) fn cargo(repository: &Path, arguments: &[&str]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo).current_dir(repository).args(arguments).status()?;
     ensure!(status.success(), "cargo {} failed", arguments.join(" "));

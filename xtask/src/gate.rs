@@ -31,10 +31,11 @@ pub(crate) fn test() -> Result<()> {
     let peers = [("TEST_PEERS", peers)];
     if has_nextest() {
         step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"], &peers)?;
-        step("examples in docs", &["test", "--workspace", "--locked", "--doc"], &[])
+        step("examples in docs", &["test", "--workspace", "--locked", "--doc"], &[])?;
     } else {
-        step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &peers)
+        step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &peers)?;
     }
+    crate::conformance::run(&["--server"])
 }
 
 fn has_nextest() -> bool {

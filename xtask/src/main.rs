@@ -1,11 +1,14 @@
-//! Chores in Rust: `cargo xtask test`, `tidy`, `bench`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
+//! Chores in Rust: `cargo xtask test`, `tidy`, `conformance`, `bench`, `eval`, `golden`, `fuzz`, `convert-encoder`, `convert-tokens`.
 
 mod bench;
+mod conformance;
 mod convert;
+mod eval;
 mod fuzz;
 mod gate;
 mod golden;
 mod needs;
+mod node;
 mod python;
 mod tidy;
 mod tokens;
@@ -17,14 +20,22 @@ use std::process::ExitCode;
 const HELP: &str = "\
 usage: cargo xtask CHORE
 
-  test              everything that must hold before a change lands: format, lints, docs, tests, tidiness
+  test              everything that must hold before a change lands: format, lints, docs, tests, tidiness,
+                    conformance
   tidy              properties of the repository that no compiler checks
+  conformance mcp [--server|--client] [--scenario NAME]
+                    the official suite of MCP against Saem as a server and as a client, or a part of it
   bench search [--vectors N] [--rounds N]
                     vectors beside FAISS at the same recall, and hybrid search over HTTP; 100,000 chunks unless said
   bench ingest [--documents N] [--rounds N]
                     Markdown and HTML into a searchable index, beside LlamaIndex; 10,000 documents unless said
   bench turn [--turns N] [--rounds N]
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
+  bench mcp [--requests N] [--rounds N]
+                    tools listed and called over HTTP, beside bare rmcp, FastMCP and the TypeScript SDK
+  eval copilot-model [--threads N]
+                    ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
+                    evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   fuzz [chunker|html] [--seconds N] [--keep]
                     looks for documents that break their reader, a minute each unless it is said otherwise;
@@ -44,7 +55,11 @@ fn main() -> ExitCode {
     let outcome = match arguments.as_slice() {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
-        ["bench", name @ ("search" | "ingest" | "turn"), rest @ ..] => bench::run(name, rest),
+        ["conformance", "mcp", arguments @ ..] => conformance::run(arguments),
+        ["bench", name @ ("search" | "ingest" | "turn" | "mcp"), rest @ ..] => {
+            bench::run(name, rest)
+        }
+        ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),

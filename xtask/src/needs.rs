@@ -18,6 +18,8 @@ const NEEDS: &[Need] = &[
     Need { program: "redis-server", trial: &["--version"], package: "redis-server" },
     // Debian has Python without the part that makes environments; that package brings Python and pip too.
     Need { program: "python3", trial: &["-c", "import ensurepip, venv"], package: "python3-venv" },
+    // Only what installs packages is used of it: they bring a Node of their own.
+    Need { program: "npm", trial: &["--version"], package: "npm" },
 ];
 
 /// Sees that all of it is there, and installs what is missing where that can be done without asking anybody.

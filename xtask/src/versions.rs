@@ -1,7 +1,9 @@
 //! The oldest versions of others' packages that we are built with, and those that we are never built with.
 
-/// Packages in `Cargo.lock`, tests' and other platforms' included. May only be lowered.
-const PACKAGES_MAX: usize = 450;
+/// Packages in `Cargo.lock`, tests' and other platforms' included. May only be lowered. Eighteen more than the 450 that
+/// were enough before MCP: one is our own, an example; rmcp brings the others (chrono, its streams, and for signing in at servers of tools oauth2, with
+/// which come an older rand and thiserror); five are for Windows and Android alone.
+const PACKAGES_MAX: usize = 468;
 
 /// Each package's first version without a hole that is known, whether we use it already or not.
 const FLOORS: &[Floor] = &[
@@ -17,6 +19,8 @@ const FLOORS: &[Floor] = &[
     floor("quinn-proto", "0.11.15"),
     floor("rand", "0.9.3"),
     Floor { package: "rand", only: "0.10.", version: "0.10.1" },
+    // Mended there as well.
+    Floor { package: "rand", only: "0.8.", version: "0.8.6" },
     floor("rmcp", "1.4.0"),
     floor("rustls", "0.23.18"),
     floor("rustls-webpki", "0.103.13"),
@@ -40,7 +44,7 @@ const NEVER: &[(&str, &str)] = &[
     ("tokio-tar", "tar"),
 ];
 
-/// The oldest version that may be used, of all or of those that start with `only`.
+/// The oldest version that may be used, of those that start with `only`, or of all for which nothing more special is said.
 struct Floor {
     package: &'static str,
     only: &'static str,
@@ -60,14 +64,14 @@ pub(crate) fn faults(lock: &str) -> Vec<String> {
         faults.push(format!("Cargo.lock: {count} packages, 1 to {PACKAGES_MAX} allowed"));
     }
     for (package, version) in packages {
-        for floor in FLOORS {
-            let applies = floor.package == package && version.starts_with(floor.only);
-            if applies && parts(version) < parts(floor.version) {
-                let least = floor.version;
-                faults.push(format!(
-                    "Cargo.lock: {package} {version}: {least} is the first good one"
-                ));
-            }
+        let floors = FLOORS
+            .iter()
+            .filter(|floor| floor.package == package && version.starts_with(floor.only));
+        if let Some(floor) = floors.max_by_key(|floor| floor.only.len())
+            && parts(version) < parts(floor.version)
+        {
+            let least = floor.version;
+            faults.push(format!("Cargo.lock: {package} {version}: {least} is the first good one"));
         }
         if let Some((_, instead)) = NEVER.iter().find(|(never, _)| *never == package) {
             faults.push(format!("Cargo.lock: {package}: never; use {instead}"));
@@ -130,6 +134,8 @@ mod tests {
 
     #[test]
     fn a_line_of_versions_may_have_a_floor_of_its_own() {
+        check("rand", "0.8.5", false);
+        check("rand", "0.8.8", true);
         check("rand", "0.9.2", false);
         check("rand", "0.9.3", true);
         check("rand", "0.10.0", false);

@@ -23,5 +23,6 @@ pub mod retrieval;
 mod samples;
 pub mod sentences;
 pub mod text;
+pub mod tools;
 pub mod turn;
 mod values;

@@ -4,12 +4,14 @@
 //! the same for the same input.
 
 mod answer;
+mod everyday;
 mod facts;
 mod judge;
 mod recollect;
 mod remember;
 #[cfg(test)]
 mod tests;
+mod word_list;
 pub(crate) mod words;
 
 pub use self::answer::{Extracted, answer};

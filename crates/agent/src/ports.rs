@@ -1,6 +1,7 @@
 //! What Saem needs of the world, each need a small trait; adapters implement them, `engine` calls them.
 
 mod sessions;
+mod tools;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,7 @@ use crate::names::{CollectionName, DocumentId, TenantId};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
 };
+pub use self::tools::{ActivityList, ToolRecords};
 
 /// Why a port did not do what it was asked; variants by who can do something about it.
 #[derive(Debug, thiserror::Error)]

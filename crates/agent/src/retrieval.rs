@@ -1,6 +1,7 @@
 //! Decides which of the found passages are shown: what is quoted first, the share of each kind, and no passage twice.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::filter::TagValue;
 use crate::knowledge::Passage;
@@ -91,18 +92,41 @@ fn first_of_each(
     passages: Vec<Passage>,
     mut is_last: impl FnMut(&Passage) -> bool,
 ) -> Vec<Passage> {
-    let mut kept: Vec<(Vec<u64>, Passage)> = Vec::with_capacity(passages.len());
+    let mut kept: Vec<Passage> = Vec::with_capacity(passages.len());
     for passage in passages {
-        let shingles = shingles(&passage.text);
-        if !kept.iter().any(|(earlier, _)| is_same(earlier, &shingles)) {
+        let shingles = passage.shingles.of(&passage.text);
+        if !kept.iter().any(|earlier| is_same(earlier.shingles.of(&earlier.text), shingles)) {
             let is_last = is_last(&passage);
-            kept.push((shingles, passage));
+            kept.push(passage);
             if is_last {
                 break;
             }
         }
     }
-    kept.into_iter().map(|(_, passage)| passage).collect()
+    kept
+}
+
+/// What a text is told apart from others by: made when it is first asked for, and then known. It follows from the text,
+/// so that it makes no two excerpts different, and a copy, which may be edited, begins without.
+#[derive(Debug, Default)]
+pub struct Shingles(OnceLock<Vec<u64>>);
+
+impl Shingles {
+    fn of(&self, text: &str) -> &[u64] {
+        self.0.get_or_init(|| shingles(text))
+    }
+}
+
+impl Clone for Shingles {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Shingles {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
 }
 
 /// What stands in quotes in a question, in bytes. An open quote quotes nothing.

@@ -24,6 +24,12 @@ impl Connection {
         self
     }
 
+    /// The same with more headers, a line each.
+    pub(crate) fn with_headers(mut self, lines: &str) -> Self {
+        self.headers.push_str(lines);
+        self
+    }
+
     /// The body of the answer to a GET; anything but 200 is an error.
     pub(crate) fn get(&mut self, path: &str) -> Result<Vec<u8>> {
         let request = format!("GET {path} HTTP/1.1\r\n{}\r\n", self.headers);
@@ -45,7 +51,7 @@ impl Connection {
         let mut line = String::new();
         self.reader.read_line(&mut line)?;
         let status = line.trim().to_owned();
-        let mut length = None;
+        let (mut length, mut is_chunked) = (None, false);
         loop {
             line.clear();
             ensure!(self.reader.read_line(&mut line)? > 0, "the server hung up");
@@ -56,11 +62,36 @@ impl Connection {
             if let Some(value) = header.strip_prefix("content-length:") {
                 length = Some(value.trim().parse::<usize>()?);
             }
+            is_chunked |= header == "transfer-encoding: chunked";
         }
-        let mut body = vec![0; length.context("an answer without a length")?];
-        self.reader.read_exact(&mut body)?;
+        let body = if is_chunked {
+            self.chunks()?
+        } else {
+            self.exactly(length.context("an answer without a length")?)?
+        };
         ensure!(status.contains(" 200 "), "{status}: {}", String::from_utf8_lossy(&body));
         Ok(body)
+    }
+
+    fn exactly(&mut self, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A body in pieces, each with its length before it.
+    fn chunks(&mut self) -> Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let mut line = String::new();
+            self.reader.read_line(&mut line)?;
+            let length = usize::from_str_radix(line.trim(), 16)?;
+            body.extend(self.exactly(length)?);
+            self.exactly(2)?;
+            if length == 0 {
+                return Ok(body);
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest` and `… turn`.
+//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn` and `… mcp`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench takes the time, and the environment tells it where things are"
@@ -7,6 +7,7 @@
 mod corpus;
 mod http;
 mod ingest;
+mod mcp;
 mod peer;
 mod report;
 mod saem;
@@ -35,9 +36,9 @@ pub(crate) struct Places {
 
 const HELP: &str = "\
 usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N] [--rounds N]
-   |   bench turn [--turns N] [--rounds N] [--alone]
+   |   bench turn [--turns N] [--rounds N] [--alone]  |   bench mcp [--requests N] [--rounds N]
 
-The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA.";
+The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, and for mcp BENCH_NODE and BENCH_PACKAGES.";
 
 #[expect(clippy::print_stderr, reason = "a bench talks to the person who started it")]
 fn main() -> ExitCode {
@@ -95,6 +96,15 @@ fn run() -> Result<()> {
                 },
             },
         ),
+        Some("mcp") => mcp::run(
+            &places()?,
+            &mcp::Packages { node: named("BENCH_NODE")?, folder: named("BENCH_PACKAGES")? },
+            &mcp::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
+        ),
+        // One of the peers of `bench mcp`, which starts it.
+        Some("bare-mcp") => {
+            mcp::bare::run(arguments.get(1).context("the file with the tools")?.as_ref())
+        }
         // The model of `bench turn`, which starts it.
         Some("stub") => stub::run(),
         _ => bail!(HELP),

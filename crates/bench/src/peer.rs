@@ -32,6 +32,11 @@ impl Peer {
         Ok(Self { child, input, output })
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Gives it a line and waits for the answer.
     pub(crate) fn ask(&mut self, line: &str) -> Result<Value> {
         writeln!(self.input, "{line}")?;

@@ -16,13 +16,15 @@ pub struct CleanupReport {
     pub index_bytes_freed: u64,
     pub sessions_forgotten: u64,
     pub bookings_forgotten: u64,
+    /// Calls of tools, and yeses to them.
+    pub tool_records_forgotten: u64,
 }
 
 /// Sessions that are forgotten in one commit.
 const SESSIONS_AT_A_TIME: usize = 500;
 
 impl Knowledge {
-    /// Forgets old jobs, conversations, bookings and the traces of deleted documents, and compacts every index.
+    /// Forgets old jobs, conversations, bookings, calls of tools and the traces of deleted documents, and compacts every index.
     pub async fn clean_up(&self) -> Result<CleanupReport, EngineError> {
         let mut report = CleanupReport::default();
         let kept = self.rules.jobs_kept_hours.saturating_mul(3_600_000);
@@ -38,6 +40,10 @@ impl Knowledge {
         }
         let before = Day(Day::of(now).0.saturating_sub(self.rules.costs_kept_days));
         report.bookings_forgotten = self.parts.ledger.forget_booked(before).await?;
+        let kept = u64::from(self.rules.activity_kept_days).saturating_mul(24 * 3_600_000);
+        let before = Timestamp(now.0.saturating_sub(kept));
+        let forgotten = self.parts.tool_records.forget_tool_records(before, now).await?;
+        report.tool_records_forgotten = forgotten;
         for tenant in self.parts.documents.tenants().await? {
             self.indexed(&tenant, None).await?;
             let building = self.parts.index.state(&tenant, Lane::Building).await?;

@@ -8,7 +8,7 @@ use agent::knowledge::{Collection, Document};
 use agent::names::{CollectionName, DocumentId, TenantId};
 use agent::ports::{
     Audit, Clock, DocumentList, Documents, Embedder, Entropy, Index, IndexState, Jobs, Lane,
-    Ledger, Page, Pages, Sessions,
+    Ledger, Page, Pages, Sessions, ToolRecords,
 };
 use agent::retrieval::Shares;
 use extract::SplitLimits;
@@ -28,6 +28,7 @@ pub struct Parts {
     /// For clean-up alone, as the ledger is.
     pub sessions: Arc<dyn Sessions>,
     pub ledger: Arc<dyn Ledger>,
+    pub tool_records: Arc<dyn ToolRecords>,
     pub index: Arc<dyn Index>,
     /// The embedder of the configuration.
     pub embedder: Arc<dyn Embedder>,
@@ -53,6 +54,8 @@ pub struct Rules {
     pub jobs_kept_hours: u64,
     /// How long it is kept what was spent.
     pub costs_kept_days: u32,
+    /// How long it is kept which tools were called.
+    pub activity_kept_days: u32,
     /// Names how documents become index entries; another name makes every index anew.
     pub index_recipe: String,
 }
@@ -66,6 +69,7 @@ impl Default for Rules {
             document_bytes_max: extract::SOURCE_BYTES_MAX,
             jobs_kept_hours: 72,
             costs_kept_days: 400,
+            activity_kept_days: 90,
             index_recipe: crate::reading::RECIPE.to_owned(),
         }
     }

@@ -14,6 +14,7 @@ mod reading;
 pub mod search;
 pub mod tasks;
 pub mod telemetry;
+pub mod tools;
 pub mod worker;
 
 pub use cleanup::CleanupReport;

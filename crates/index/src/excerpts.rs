@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::knowledge::Excerpt;
 
-/// Most memory that texts may take, by estimate: some four thousand passages, for each generation that is searched.
+/// Most memory that texts may take, by estimate: some two thousand passages, for each generation that is searched.
 const BYTES_MAX: usize = 8 << 20;
 
-/// What an excerpt takes besides its longest texts, by estimate.
-const SMALL_PARTS_BYTES: usize = 1024;
+/// What an excerpt takes besides its longest texts, by estimate; more than half of it is what it is told apart by.
+const SMALL_PARTS_BYTES: usize = 2560;
 
 /// Excerpts by their chunk's key. A key is given to one chunk of a generation and to no other, so what is kept stays
 /// true; whether the chunk is still there is for the caller to know.
@@ -82,6 +82,7 @@ fn bytes(excerpt: &Excerpt) -> usize {
 mod tests {
     use agent::filter::Tags;
     use agent::names::{DocumentId, SectionId};
+    use agent::retrieval::Shingles;
 
     use super::*;
 
@@ -97,6 +98,7 @@ mod tests {
             text: "x".repeat(bytes),
             range: 0..bytes,
             tags: Tags::new(),
+            shingles: Shingles::default(),
         })
     }
 

@@ -8,8 +8,10 @@ pub mod fallback;
 mod http;
 mod no_embedder;
 mod patience;
+mod remembering;
 pub mod remote_embedder;
 pub mod tokens;
 
 pub use built_in::BuiltInEmbedder;
 pub use no_embedder::NoEmbedder;
+pub use remembering::Remembering;

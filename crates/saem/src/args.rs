@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::activity::Activity;
 use crate::commands::conformance::Conformance;
 use crate::commands::mcp::Mcp;
 
@@ -62,12 +63,14 @@ pub(crate) enum Command {
     /// List, show and delete documents
     #[command(subcommand)]
     Documents(Documents),
-    /// Serve to MCP clients, and tell them where
+    /// Serve to MCP clients, and use the tools of MCP servers
     #[command(subcommand)]
     Mcp(Mcp),
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),
+    /// Show which tools were called, by whom and how it ended
+    Activity(Activity),
     /// Forget what has expired and compact the index
     Cleanup,
     /// Measure the quality of search, of answers and of memory
@@ -285,6 +288,9 @@ pub(crate) enum Eval {
         /// Ask only this many questions
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
+        /// Ask one question of five kinds in both languages, and say what each turn took: for a model that takes its time
+        #[arg(long, conflicts_with = "limit")]
+        sample: bool,
     },
     /// nDCG@10, recall@10 and MRR@10 of keyword, vector and hybrid search
     Retrieval {

@@ -3,6 +3,7 @@
 mod chat;
 mod form;
 mod remote;
+pub(crate) mod tools;
 
 use agent::identity::{Principal, Scope};
 use agent::names::{CollectionName, DocumentId, TenantId};

@@ -151,6 +151,7 @@ pub(crate) struct Cleanup {
     pub(crate) hour: u8,
     pub(crate) jobs_kept_hours: u64,
     pub(crate) costs_kept_days: u32,
+    pub(crate) activity_kept_days: u32,
 }
 
 /// A value that is never printed.

@@ -5,6 +5,7 @@ mod backend;
 mod commands;
 mod config;
 mod output;
+mod person;
 mod presence;
 mod system;
 mod terminal;
@@ -116,6 +117,7 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Mcp(mcp) => commands::mcp::run(config, mcp, &cli.common, &output).await,
         Command::Conformance(suite) => commands::conformance::run(config, suite, &output).await,
         Command::Key(key) => commands::key::run(config, key, &output).await,
+        Command::Activity(activity) => commands::activity::run(config, activity, &output).await,
         Command::Cleanup => commands::cleanup::run(config, &output).await,
         Command::Eval(eval) => commands::eval::run(config, eval, &output).await,
         Command::Doctor => commands::doctor::run(config, &output).await,
@@ -140,9 +142,12 @@ fn start_log(config: &Config, verbose: u8, command: &Command) -> Result<Option<t
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
-    // Every request and every client that leaves would be a line of the library's own.
-    let quiet = if verbose > 1 { "" } else { ",rmcp=warn,rmcp::service=off" };
-    let filter = EnvFilter::new(format!("{level}{quiet},{traced}=off"));
+    let filter = if verbose > 1 {
+        format!("{level},{traced}=off")
+    } else {
+        format!("{level},{},{traced}=off", server::mcp::LOGGED)
+    };
+    let filter = EnvFilter::new(filter);
     let log = if config.log.format == "json" { log.json().boxed() } else { log.boxed() };
     let (layer, sender) = traces::traces(&config.telemetry)?.unzip();
     let layer = layer.map(|layer| layer.with_filter(filter_fn(move |of| of.target() == traced)));

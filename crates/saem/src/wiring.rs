@@ -2,6 +2,7 @@
 
 pub(crate) mod copilot;
 pub(crate) mod mcp;
+pub(crate) mod tools;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use engine::{Knowledge, Parts, Rules};
 use extract::SplitLimits;
 use index::LocalIndex;
 use models::remote_embedder::{RemoteEmbedder, RemoteSettings, SecretKey};
-use models::{BuiltInEmbedder, NoEmbedder};
+use models::{BuiltInEmbedder, NoEmbedder, Remembering};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::pages::WebPages;
 use store::{OpenError, Store};
@@ -70,6 +71,7 @@ impl Installation {
             audit: Arc::new(store.clone()),
             sessions: Arc::new(store.clone()),
             ledger: Arc::new(store.clone()),
+            tool_records: Arc::new(store.clone()),
             index: Arc::new(index),
             embedder: Arc::clone(&embedder),
             other_embedders: vec![built_in],
@@ -160,6 +162,9 @@ fn failpoints() -> Arc<dyn Failpoints> {
     system::failpoints(config::variable("SAEM_FAILPOINT").as_deref())
 }
 
+/// Memory for vectors that a server gave: some two thousand pieces of text, which is several long documents.
+const VECTORS_BYTES_MAX: usize = 16 << 20;
+
 async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<dyn Embedder>> {
     let settings = &config.embedder;
     match settings.kind {
@@ -174,7 +179,8 @@ async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<d
             remote.api_key = (!key.is_empty()).then(|| SecretKey::new(key));
             remote.query_prefix.clone_from(&settings.query_prefix);
             remote.passage_prefix.clone_from(&settings.passage_prefix);
-            Ok(Arc::new(RemoteEmbedder::connect(remote).await?))
+            let remote = Arc::new(RemoteEmbedder::connect(remote).await?);
+            Ok(Arc::new(Remembering::new(remote, VECTORS_BYTES_MAX)))
         }
     }
 }
@@ -222,5 +228,6 @@ fn rules(config: &Config) -> Result<Rules> {
         document_bytes_max: config.ingest.document_mebibytes_max << 20,
         jobs_kept_hours: config.cleanup.jobs_kept_hours,
         costs_kept_days: config.cleanup.costs_kept_days,
+        activity_kept_days: config.cleanup.activity_kept_days,
     })
 }

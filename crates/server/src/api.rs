@@ -1,4 +1,4 @@
-//! The native API: documents, search, conversations, jobs, keys, costs and the audit log.
+//! The native API: documents, search, conversations, tools, jobs, keys, costs and the audit log.
 
 mod admin;
 pub mod chat;
@@ -6,11 +6,13 @@ mod documents;
 pub mod jobs;
 mod owner;
 mod search;
+pub mod tools;
 pub mod wire;
 
 use agent::identity::Scope;
 use engine::chat::Copilot;
 use engine::keys::Keyring;
+use engine::tools::{Desk, Host};
 use engine::{EngineError, Knowledge};
 use http::StatusCode;
 
@@ -23,6 +25,9 @@ pub struct Api {
     pub knowledge: Knowledge,
     pub keys: Keyring,
     pub copilot: Copilot,
+    pub host: Host,
+    /// Where questions about tools wait for those who call over the wire.
+    pub desk: Desk,
 }
 
 const READ: Access = Access::Needs(Scope::Read);
@@ -37,6 +42,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     routes.extend(search::routes());
     routes.extend(chat::routes());
     routes.extend(crate::openai::routes());
+    routes.extend(tools::routes());
     routes.extend(jobs::routes());
     routes.extend(admin::routes());
     routes.extend(owner::routes());

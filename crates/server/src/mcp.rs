@@ -33,6 +33,9 @@ pub use self::prompts::{PromptFault, PromptFile};
 pub use self::sse::sse_routes;
 pub use self::stdio::{StdioError, pipes, serve_stdio};
 
+/// What of the protocol's library belongs into a log: not every request, nor every client that leaves.
+pub const LOGGED: &str = "rmcp=warn,rmcp::service=off";
+
 /// What a client that shows servers to people shows of this one.
 const TITLE: &str = "Saem";
 /// A drop of water, as SVG.

@@ -209,6 +209,9 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         transaction.open_table(tables::SAID)?;
         transaction.open_table(tables::RECORDS)?;
         transaction.open_table(tables::LEDGER)?;
+        transaction.open_table(tables::TOOL_PINS)?;
+        transaction.open_table(tables::TOOL_APPROVALS)?;
+        transaction.open_table(tables::ACTIVITY)?;
         let mut meta = transaction.open_table(tables::META)?;
         let before = meta.get("schema")?.map(|version| version.value());
         if before == Some(1) {

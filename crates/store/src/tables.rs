@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 3;
+pub(crate) const SCHEMA_VERSION: u64 = 4;
 
 /// Name → number: the schema's version.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
@@ -63,6 +63,15 @@ pub(crate) const RECORDS: TableDefinition<(&str, &str, &str), &[u8]> =
 /// (tenant, day, session, component, model) → what was spent.
 pub(crate) const LEDGER: TableDefinition<(&str, u32, &str, &str, &str), &[u8]> =
     TableDefinition::new("ledger");
+
+/// (tenant, server) → pins of its tools.
+pub(crate) const TOOL_PINS: TableDefinition<(&str, &str), &[u8]> =
+    TableDefinition::new("tool_pins");
+/// (tenant, tool, person, session or nothing for always) → yes.
+pub(crate) const TOOL_APPROVALS: TableDefinition<(&str, &str, &str, &str), &[u8]> =
+    TableDefinition::new("tool_approvals");
+/// (tenant, position) → call of a tool.
+pub(crate) const ACTIVITY: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("activity");
 
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {

@@ -8,3 +8,4 @@ pub mod keys;
 pub mod language_model;
 pub mod ledger;
 pub mod sessions;
+pub mod tools;

@@ -142,6 +142,12 @@ impl FaultServer {
     }
 }
 
+/// So many mebibytes of nothing, packed.
+#[must_use]
+pub fn gzip_bomb(mebibytes: usize) -> Vec<u8> {
+    bomb::gzip(mebibytes)
+}
+
 /// An address at which nothing listens.
 pub async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

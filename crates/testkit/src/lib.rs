@@ -16,4 +16,6 @@ pub mod redis_server;
 pub mod samples;
 pub mod scripted_model;
 pub mod sessions;
+pub mod tool_records;
+pub mod tool_server;
 mod wire;

@@ -117,6 +117,65 @@ fn a_name_that_no_passage_has_heard_of_is_no_good_sign() {
 }
 
 #[test]
+fn what_a_question_is_about_weighs_more_than_how_it_is_put() {
+    let check = |question: &str, text: &str| Asked::new(question).coverage(text);
+    assert!(check("How can we avoid new budget alerts in the end?", "Budget alerts.") > 0.7);
+    assert!(check("예산 알림을 바꾸고 싶은데 기다려야 하나요?", "예산 알림") > 0.7);
+    assert!(check("연결하려면 어떤 권한이 있어야 하나요?", "연결 권한") > 0.8);
+    // What is missing is the subject.
+    assert!(check("Does it find the latency of a service?", "It finds a service.") < 0.6);
+    assert!(check("백신을 찾아 줄 수 있나요?", "찾아 드립니다.") < 0.5);
+    // Words of nothing else are still words.
+    assert!(check("What is new?", "New this month.") > 0.9);
+}
+
+#[test]
+fn an_english_word_is_met_where_a_word_begins() {
+    let coverage = |question: &str, text: &str| Asked::new(question).coverage(text);
+    assert!(coverage("port", "Support reports") < 0.1);
+    assert!(coverage("ports", "A port of the server") > 0.9);
+    assert!(coverage("the member's logs", "Members keep a log.") > 0.9);
+}
+
+#[test]
+fn words_in_one_sentence_make_surer_than_words_apart() {
+    let sure = |text: &str| {
+        let found = passage("guide", "Alerts", text, 0.3);
+        let question = "Which webhook signs a budget export?";
+        judge(question, question, &[found], &nothing_said(&Entities::default())).confidence
+    };
+    let together = sure("The webhook signs every budget export. Nothing else does. It is quick.");
+    let apart = sure("The webhook is quick. Nothing else signs. Every budget does it. An export.");
+    assert!(together > apart, "{together} {apart}");
+}
+
+#[test]
+fn a_pair_of_a_faq_is_whole_and_a_guide_may_go_on() {
+    let next = |kind: &str| {
+        let text = "Who pays for the bus?\n\nThe company pays for the train.";
+        let question = "Who pays for the parking garage?";
+        let found = [passage(kind, "Travel", text, 0.3)];
+        let verdict = judge(question, question, &found, &nothing_said(&Entities::default()));
+        assert!(!verdict.is_sufficient, "{verdict:?}");
+        verdict.next_action
+    };
+    assert_eq!(next("faq"), None);
+    assert_eq!(next("guide"), Some(NextAction::GetSection));
+}
+
+#[test]
+fn a_korean_text_spells_names_its_own_way() {
+    let sure = |question: &str, text: &str| {
+        let found = passage("guide", "결제 카드", text, 0.6);
+        judge(question, question, &[found], &nothing_said(&Entities::default())).confidence
+    };
+    let korean = "누비 카드 결제는 매월 4일에 청구됩니다.";
+    assert!(sure("When is the card payment of Nubi charged?", korean) > 0.5);
+    // Latin letters stay what they are from Korean to any text.
+    assert!(sure("Nubi 카드 결제는 언제 청구되나요?", korean) < 0.5);
+}
+
+#[test]
 fn the_other_language_says_it_too() {
     let asked = Asked::new("예산 알림은 언제 오나요?");
     assert!(asked.coverage("A budget alert is sent each morning.") > 0.7);

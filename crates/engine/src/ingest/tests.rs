@@ -227,6 +227,7 @@ fn knowledge(answer: Put) -> (Knowledge, Arc<Stub>) {
         audit: stub.clone(),
         sessions: Arc::new(testkit::sessions::MemorySessions::default()),
         ledger: Arc::new(testkit::sessions::MemorySessions::default()),
+        tool_records: Arc::new(testkit::tool_records::MemoryToolRecords::default()),
         index: stub.clone(),
         embedder: stub.clone(),
         other_embedders: Vec::new(),

@@ -44,7 +44,7 @@ pub(super) struct Matrix {
 }
 
 /// The left-hand side of products: rows in blocks, in which the numbers of a column stand side by
-/// side.
+/// side; or a single row as it is.
 #[derive(Debug)]
 pub(super) struct Left {
     rows: usize,
@@ -55,8 +55,11 @@ pub(super) struct Left {
 impl Left {
     /// Arranges rows of `inner` numbers each.
     pub(super) fn new(arch: Arch, inner: usize, values: &[f32]) -> Self {
-        let block_rows = arch.dispatch(BlockRows);
         let rows = values.len() / inner.max(1);
+        if rows == 1 {
+            return Self { rows, inner, blocks: values.to_vec() };
+        }
+        let block_rows = arch.dispatch(BlockRows);
         let mut blocks = vec![0.0; rows.next_multiple_of(block_rows) * inner];
         let by_block = blocks.chunks_exact_mut(block_rows * inner);
         for (block, rows) in by_block.zip(values.chunks(block_rows * inner)) {
@@ -209,13 +212,11 @@ struct Weights([f32; WEIGHTS_ALONE]);
 fn multiply_row<S: Simd>(simd: S, job: &mut Multiply<'_>) {
     let Matrix { rows: inner, lowest, step, panels, .. } = job.right;
     let width = PANEL_VECTORS * S::F32_LANES;
-    let every = job.left.blocks.len() / (*inner).max(1);
-    let row: Vec<f32> = job.left.blocks.iter().step_by(every.max(1)).copied().collect();
     let mut weights = [const { Weights([0.0; WEIGHTS_ALONE]) }; PANELS_ALONE];
     let groups = panels.chunks(inner * width * PANELS_ALONE);
     for (group, product) in groups.zip(job.product.chunks_mut(width * PANELS_ALONE)) {
         let mut sums = [[simd.splat_f32s(0.0); PANEL_VECTORS]; PANELS_ALONE];
-        for (part, values) in row.chunks(WEIGHTS_ALONE / width).enumerate() {
+        for (part, values) in job.left.blocks.chunks(WEIGHTS_ALONE / width).enumerate() {
             let panels = group.chunks_exact(inner * width);
             for (weights, levels) in weights.iter_mut().zip(panels) {
                 let levels = levels.get(part * WEIGHTS_ALONE..).unwrap_or_default();

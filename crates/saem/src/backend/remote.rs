@@ -2,6 +2,7 @@
 
 mod chat;
 mod mcp;
+mod tools;
 
 use std::fmt;
 use std::time::Duration;

@@ -17,7 +17,7 @@ pub(crate) enum Conformance {
 
 pub(crate) async fn run(config: Config, suite: Conformance, output: &Output) -> Result<ExitCode> {
     match suite {
-        Conformance::McpServer => mcp_server(config, output).await,
+        Conformance::McpServer => Box::pin(mcp_server(config, output)).await,
     }
 }
 

@@ -3,6 +3,7 @@
 mod copilot;
 mod figures;
 mod memory;
+mod sample;
 mod sets;
 
 use std::collections::BTreeMap;
@@ -44,7 +45,8 @@ pub(crate) async fn run(config: Config, eval: args::Eval, output: &Output) -> Re
         args::Eval::Retrieval { set, sets, limit } => {
             retrieval(config, set, folder(sets), limit, output).await
         }
-        args::Eval::Copilot { limit } => copilot::run(config, limit, output).await,
+        args::Eval::Copilot { sample: true, .. } => sample::run(config, output).await,
+        args::Eval::Copilot { limit, sample: false } => copilot::run(config, limit, output).await,
         args::Eval::Memory { set, sets, limit } => memory::run(set, folder(sets), limit, output),
     }
 }

@@ -11,6 +11,7 @@ use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
 use engine::chat::Copilot;
 use engine::keys::Secret;
+use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
 use server::health::ReadyCheck;
@@ -43,7 +44,7 @@ pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let (folder, address) = (installation.folder.display(), door.address);
     output.line(&format!("saem serves {folder} on http://{address}"))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Callers).await
+    Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
 /// Serves until it is asked to stop, and says where MCP clients find it.
@@ -53,7 +54,7 @@ pub(super) async fn serve_mcp(config: Config, output: &Output) -> Result<ExitCod
     output.line(&format!("saem serves MCP on http://{}/mcp", door.address))?;
     output.json(&serde_json::json!({ "url": format!("http://{}/mcp", door.address) }))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Callers).await
+    Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
 /// Serves one MCP client on standard input and output, on a folder that is ours. Other commands, and other clients, find
@@ -63,7 +64,7 @@ pub(super) async fn serve_pipes(mut config: Config, store: Store) -> Result<Exit
     let installation = Installation::on(&config, store).await?;
     let door = Door::open(&config, &installation).await?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Pipes).await
+    Box::pin(run(config, installation, door, menu, Purpose::Pipes)).await
 }
 
 /// Serves the conformance suite on a free port, and says where on the first line.
@@ -73,7 +74,7 @@ pub(super) async fn serve_suite(mut config: Config, output: &Output) -> Result<E
     let door = Door::open(&config, &installation).await?;
     output.line(&format!("http://{}/mcp", door.address))?;
     let menu = copilot::menu(&config)?;
-    run(config, installation, door, menu, Purpose::Conformance).await
+    Box::pin(run(config, installation, door, menu, Purpose::Conformance)).await
 }
 
 /// Loads the demo's documents, if they are not there yet, and serves them.
@@ -101,7 +102,7 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     } else {
         copilot::menu(&config)?
     };
-    run(config, installation, door, menu, Purpose::Callers).await
+    Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
 /// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
@@ -199,7 +200,8 @@ async fn run(
     };
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token);
-    let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp)?;
+    let (host, _) = wiring::tools::host(&config, &installation).await?;
+    let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp, host)?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
@@ -248,6 +250,7 @@ fn server(
     metrics: Arc<Metrics>,
     copilot: Copilot,
     mcp: &Mcp,
+    host: Host,
 ) -> Result<Server> {
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
@@ -274,6 +277,8 @@ fn server(
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
         copilot,
+        host,
+        desk: wiring::tools::desk(config),
     };
     Ok(Server::new(settings, parts, table, api)?)
 }

@@ -62,7 +62,7 @@ fn prompts_in(folder: &Path) -> Result<Vec<PromptFile>> {
         }
     }
     paths.sort();
-    paths.iter().map(|path| read(path)).collect()
+    paths.iter().map(read).collect()
 }
 
 fn read(path: &PathBuf) -> Result<PromptFile> {

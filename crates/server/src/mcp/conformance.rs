@@ -165,12 +165,18 @@ fn tool(
     properties: Value,
     required: &[&str],
 ) -> Tool {
-    let schema = json!({ "type": "object", "properties": properties, "required": required });
-    Tool::new(name, description, object(schema))
+    Tool::new(name, description, form(properties, required))
 }
 
 fn plain(name: &'static str, description: &'static str) -> Tool {
     Tool::new(name, description, object(json!({ "type": "object", "properties": {} })))
+}
+
+/// A schema of these properties.
+fn form(properties: Value, required: &[&str]) -> JsonObject {
+    let mut schema = object(json!({ "type": "object", "required": required }));
+    schema.insert("properties".to_owned(), properties);
+    schema
 }
 
 fn object(value: Value) -> JsonObject {
@@ -205,7 +211,7 @@ fn elicitation(message: &str, properties: Value, required: &[&str]) -> Value {
         "params": {
             "mode": "form",
             "message": message,
-            "requestedSchema": { "type": "object", "properties": properties, "required": required },
+            "requestedSchema": form(properties, required),
         },
     })
 }

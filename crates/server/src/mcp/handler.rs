@@ -20,7 +20,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::guard::{Caller, scope_name};
+use crate::guard::{Caller, Shutdown, scope_name};
 use crate::mcp::offer::{Asked, Completing, Offer, Part};
 use crate::mcp::tasks::TaskOffer;
 use crate::mcp::{Shared, listening};
@@ -421,7 +421,11 @@ impl ServerHandler for Handler {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let principal = self.principal(&context.request_context().extensions)?;
         let told = listening::Told::Subscription(context.sink().clone());
-        let stopping = self.shared.tasks.stopping();
+        // Over HTTP streams end before all else does: a client then knows that it should come again.
+        let parts = context.request_context().extensions.get::<Parts>();
+        let shutdown = parts.and_then(|parts| parts.extensions.get::<Shutdown>());
+        let stopping =
+            shutdown.map_or_else(|| self.shared.tasks.stopping(), |shutdown| shutdown.0.clone());
         tokio::select! {
             () = context.cancelled() => {}
             () = stopping.cancelled() => {}

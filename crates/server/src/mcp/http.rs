@@ -19,6 +19,7 @@ use ring::hmac;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::events::Pulse;
@@ -42,6 +43,9 @@ const SESSION_IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 
 /// How often it is asked whether the caller of an open stream still is one.
 pub(super) const STANDING_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long a stream may take for its last words when the server is to end.
+const GOODBYE_MAX: Duration = Duration::from_secs(1);
 
 /// Bytes of the tag that binds a session to its caller.
 const TAG_BYTES: usize = 16;
@@ -224,7 +228,7 @@ type Inner = BoxBody<Bytes, Infallible>;
 fn watched(body: Inner, standing: Option<Standing>, shutdown: Option<Shutdown>) -> Body {
     let pulse = Pulse::every(STANDING_INTERVAL);
     let shutdown = shutdown.map_or_else(CancellationToken::new, |shutdown| shutdown.0);
-    let watched = Watched { body, standing, shutdown, pulse };
+    let watched = Watched { body, standing, shutdown, cut_at: None, pulse };
     Body::from_stream(stream::unfold(watched, |mut watched| async move {
         let piece = watched.next().await?;
         Some((Ok::<_, Infallible>(piece), watched))
@@ -235,6 +239,8 @@ struct Watched {
     body: Inner,
     standing: Option<Standing>,
     shutdown: CancellationToken,
+    /// Once the server is to end.
+    cut_at: Option<Instant>,
     pulse: Pulse,
 }
 
@@ -248,7 +254,10 @@ impl Watched {
                         return Some(data);
                     }
                 }
-                () = self.shutdown.cancelled() => return None,
+                () = self.shutdown.cancelled(), if self.cut_at.is_none() => {
+                    self.cut_at = Some(Instant::now() + GOODBYE_MAX);
+                }
+                () = cut(self.cut_at) => return None,
                 () = self.pulse.beat() => {
                     if let Some(standing) = &self.standing {
                         standing.check().await.ok()?;
@@ -256,5 +265,13 @@ impl Watched {
                 }
             }
         }
+    }
+}
+
+/// Waits for this moment, for good if there is none.
+async fn cut(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }

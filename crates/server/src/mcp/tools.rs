@@ -1,5 +1,7 @@
 //! Saem's own tools: what each takes and gives, and the calls themselves.
 
+mod forms;
+mod schema;
 mod words;
 
 use std::time::Duration;
@@ -12,18 +14,21 @@ use agent::ports::DocumentList;
 use engine::chat::{Question, Talk, TurnEvent};
 use engine::search::{Mode, SECTION_TOKENS_MAX, SearchRequest, Widen};
 use engine::{EngineError, Order, Upload};
-use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::{
     CallToolResult, ContentBlock, ErrorData, JsonObject, ProgressNotificationParam, Tool,
     ToolAnnotations,
 };
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::forms::{
+    Answered, Ask, GetSection, IngestDocument, ListDocuments, SearchAll, SearchByMetadata,
+    SearchMode,
+};
 use self::words::Words;
-use crate::api::wire::chat::{CitationBody, MenuBody, TurnBody};
+use crate::api::wire::chat::TurnBody;
 use crate::api::wire::{DocumentsBody, JobBody, PassageBody, SearchBody, SectionBody};
 use crate::mcp::icons;
 use crate::mcp::knowledge::Own;
@@ -160,134 +165,15 @@ fn tool<Takes: JsonSchema + 'static, Gives: JsonSchema + 'static>(
 ) -> Tool {
     let mut annotations = hints;
     annotations.title = Some(title.to_owned());
-    Tool::new(kind.name(), description, schema_for_type::<Takes>())
+    Tool::new(kind.name(), description, schema::taken::<Takes>())
         .with_title(title)
-        .with_raw_output_schema(schema_for_type::<Gives>())
+        .with_raw_output_schema(schema::given::<Gives>().into())
         .with_annotations(annotations)
         .with_icons(icons())
 }
 
 fn reads() -> ToolAnnotations {
     ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false)
-}
-
-/// What to look for.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct SearchAll {
-    /// The question or words, in Korean or English.
-    query: String,
-    /// Only in this collection.
-    #[serde(default)]
-    collection: Option<String>,
-    /// This many passages, at most 50, instead of the usual shares of FAQs and guides.
-    #[serde(default)]
-    count: Option<usize>,
-    #[serde(default)]
-    mode: SearchMode,
-}
-
-/// Which sides of the index are asked.
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum SearchMode {
-    #[default]
-    Hybrid,
-    Keyword,
-    Vector,
-}
-
-/// Which tags to look for.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct SearchByMetadata {
-    /// Conditions that all have to hold: `has_steps=true`, `plan=pro|team`, `updated_at>=2026-01-01`.
-    conditions: Vec<String>,
-    /// Words that order what fulfils them; newest first without.
-    #[serde(default)]
-    query: String,
-    #[serde(default)]
-    collection: Option<String>,
-    /// This many passages, at most 50.
-    #[serde(default)]
-    count: Option<usize>,
-}
-
-/// Which section, and how much around it.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct GetSection {
-    /// The section's id, as passages show it.
-    section: String,
-    /// Levels to climb: 1 for the section above.
-    #[serde(default)]
-    up: u8,
-    /// Sections of the same level before and after it.
-    #[serde(default)]
-    neighbours: u8,
-    /// Most tokens of text.
-    #[serde(default)]
-    tokens: Option<usize>,
-}
-
-/// A question.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Ask {
-    question: String,
-    /// The conversation to go on with; a new one, if left out.
-    #[serde(default)]
-    session: Option<String>,
-}
-
-/// An answer with its sources.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Answered {
-    answer: String,
-    /// `answered`, `partial`, `from_conversation`, `small_talk`, `not_found`, `in_preparation`, `long` or `incomplete`.
-    outcome: String,
-    /// Pass it to ask on.
-    session: String,
-    turn: String,
-    citations: Vec<CitationBody>,
-    menu: Vec<MenuBody>,
-    notes: Vec<String>,
-}
-
-/// Which documents.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ListDocuments {
-    #[serde(default)]
-    collection: Option<String>,
-    /// `next` of the page before.
-    #[serde(default)]
-    after: Option<String>,
-    /// At most 200.
-    #[serde(default)]
-    limit: Option<usize>,
-}
-
-/// A document: its text and name, or the address to fetch it from.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct IngestDocument {
-    /// The document's name, unique in its collection; its ending says the format.
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    text: Option<String>,
-    /// Instead of `text`: an http(s) address.
-    #[serde(default)]
-    url: Option<String>,
-    #[serde(default)]
-    collection: Option<String>,
-    /// `faq`, `guide` or any other word.
-    #[serde(default, rename = "type")]
-    doc_type: Option<String>,
-    /// Such as `text/markdown`, if the name does not tell.
-    #[serde(default)]
-    media_type: Option<String>,
 }
 
 /// Why a call has no answer.

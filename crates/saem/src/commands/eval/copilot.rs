@@ -9,7 +9,7 @@ use agent::memory::SessionId;
 use agent::names::TenantId;
 use agent::turn::{Done, Outcome, TurnRecord};
 use anyhow::Result;
-use engine::chat::{Copilot, Question, Talk};
+use engine::chat::{Copilot, Question, Talk, Watcher};
 use engine::search::SearchRequest;
 use serde_json::json;
 
@@ -26,25 +26,25 @@ const RANKS: usize = 3;
 
 /// Kinds of questions that are expected to be answered. Those of `paraphrase_hard` share hardly a word with the text
 /// that answers them: they are reported by themselves.
-const ANSWERABLE: &[&str] = &["worded", "paraphrase", "cross_language", "follow_up"];
+pub(super) const ANSWERABLE: &[&str] = &["worded", "paraphrase", "cross_language", "follow_up"];
 
 /// What is counted over the questions of one kind.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    questions: usize,
+pub(super) struct Counts {
+    pub(super) questions: usize,
     /// Of questions that have an answer: a right passage is the first, or among the first three.
-    first: usize,
-    among: usize,
+    pub(super) first: usize,
+    pub(super) among: usize,
     /// The turn ended without an answer.
-    given_up: usize,
+    pub(super) given_up: usize,
     /// The right place of the menu was offered.
-    led: usize,
-    citations: usize,
-    citations_valid: usize,
+    pub(super) led: usize,
+    pub(super) citations: usize,
+    pub(super) citations_valid: usize,
 }
 
 impl Counts {
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         self.questions += other.questions;
         self.first += other.first;
         self.among += other.among;
@@ -55,33 +55,52 @@ impl Counts {
     }
 }
 
-pub(super) async fn run(
-    mut config: Config,
-    limit: Option<usize>,
-    output: &Output,
-) -> Result<ExitCode> {
-    let set = sets::cloudcost()?;
+/// The demo with its documents, its menu and a copilot, in a folder of its own.
+pub(super) struct Demo {
+    pub(super) copilot: Copilot,
+    pub(super) model: String,
+    installation: Installation,
+    /// Goes with it.
+    _scratch: Scratch,
+}
+
+impl Demo {
+    pub(super) async fn open(
+        mut config: Config,
+        watcher: Arc<dyn Watcher>,
+        output: &Output,
+    ) -> Result<Self> {
+        let scratch = Scratch::new()?;
+        config.data.folder = scratch.path.display().to_string();
+        let installation = Installation::open(&config).await?;
+        fill(&installation.knowledge, &sets::cloudcost()?, output).await?;
+        let menu = copilot::read_menu(DEMO_MENU)?;
+        let copilot = copilot::copilot(&config, &installation, menu, watcher).await?;
+        let model = copilot.model_name().unwrap_or("offline").to_owned();
+        Ok(Self { copilot, model, installation, _scratch: scratch })
+    }
+
+    pub(super) async fn close(self) {
+        self.installation.close().await;
+    }
+}
+
+pub(super) async fn run(config: Config, limit: Option<usize>, output: &Output) -> Result<ExitCode> {
     let mut questions = sets::copilot_questions()?;
     questions.truncate(limit.unwrap_or(usize::MAX));
-    let scratch = Scratch::new()?;
-    config.data.folder = scratch.path.display().to_string();
-    let installation = Installation::open(&config).await?;
-    fill(&installation.knowledge, &set, output).await?;
-    let menu = copilot::read_menu(DEMO_MENU)?;
-    let copilot = copilot::copilot(&config, &installation, menu, Arc::new(Unwatched)).await?;
-    let model = copilot.model_name().unwrap_or("offline").to_owned();
+    let demo = Demo::open(config, Arc::new(Unwatched), output).await?;
     let bar = output.progress(questions.len() as u64, "questions");
     let mut halves: BTreeMap<(&str, String), Counts> = BTreeMap::new();
     for question in &questions {
-        let counts = ask(&copilot, &installation, question).await?;
+        let (_, counts) = ask(&demo, question).await?;
         halves.entry((half(&question.id), question.kind.clone())).or_default().add(&counts);
         bar.inc(1);
     }
     bar.finish_and_clear();
     for half in ["tuned", "held_out"] {
-        report(half, &halves, &model, output)?;
+        report(half, &halves, &demo.model, output)?;
     }
-    installation.close().await;
+    demo.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,11 +110,9 @@ fn half(id: &str) -> &'static str {
     if is_odd { "tuned" } else { "held_out" }
 }
 
-async fn ask(
-    copilot: &Copilot,
-    installation: &Installation,
-    question: &CopilotQuestion,
-) -> Result<Counts> {
+/// Asks what was asked before and then the question; gives its turn and what there is to count of it.
+pub(super) async fn ask(demo: &Demo, question: &CopilotQuestion) -> Result<(TurnRecord, Counts)> {
+    let Demo { copilot, installation, .. } = demo;
     let tenant = TenantId::local();
     let session: SessionId = format!("eval-{}", question.id).parse()?;
     for before in &question.history {
@@ -114,7 +131,7 @@ async fn ask(
         record.answer.contains(&mark) && is_there
     });
     let led = question.menu.as_ref();
-    Ok(Counts {
+    let counts = Counts {
         questions: 1,
         first: usize::from(ranked.iter().take(1).any(is_right)),
         among: usize::from(ranked.iter().take(RANKS).any(is_right)),
@@ -122,7 +139,8 @@ async fn ask(
         led: usize::from(led.is_some_and(|menu| record.menu.iter().any(|link| link.link == *menu))),
         citations: record.citations.len(),
         citations_valid: valid.count(),
-    })
+    };
+    Ok((record, counts))
 }
 
 /// The passages in the order of the last verdict.
@@ -189,6 +207,6 @@ fn line(half: &str, kind: &str, counts: &Counts, model: &str, output: &Output) -
     ))
 }
 
-fn share(part: usize, whole: usize) -> f64 {
+pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -201,6 +201,7 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
 pub(crate) struct CopilotQuestion {
     pub(crate) id: String,
     pub(crate) kind: String,
+    pub(crate) language: String,
     #[serde(default)]
     pub(crate) history: Vec<String>,
     pub(crate) question: String,

@@ -43,6 +43,9 @@ async fn a_session_is_told_what_it_watches_and_that_the_list_has_changed() {
     let watch = session.say_method("resources/subscribe", json!({ "uri": uri })).await;
     assert_eq!(watch.status, 200, "{}", watch.answer());
     let mut stream = session.bare(reqwest::Method::GET).send().await.unwrap();
+    add(&served, "other.md", "Coffee.").await;
+    let told = until(&mut stream, method("notifications/resources/list_changed")).await;
+    assert!(!told.iter().any(method("notifications/resources/updated")), "{told:?}");
     add(&served, "tea.md", "Green tea.").await;
     let told = until(&mut stream, method("notifications/resources/list_changed")).await;
     let updated = told.iter().find(|told| told["method"] == "notifications/resources/updated");
@@ -95,4 +98,21 @@ async fn a_deleted_document_is_told_too() {
     until(&mut stream, method("notifications/subscriptions/acknowledged")).await;
     assert_eq!(served.delete(&format!("/api/documents/{id}")).await.0, 204);
     until(&mut stream, method("notifications/resources/list_changed")).await;
+}
+
+#[tokio::test]
+async fn a_stream_says_that_it_is_over_when_the_server_is_to_end() {
+    let world = World::new();
+    let mut served = world.serve().await;
+    let wanted = json!({ "notifications": { "resourcesListChanged": true } });
+    let asking = Caller::of(&served, None).asking(9, "subscriptions/listen", wanted);
+    let mut stream = asking.send().await.unwrap();
+    until(&mut stream, method("notifications/subscriptions/acknowledged")).await;
+    let pid = served.child.id().unwrap().to_string();
+    let kill = std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+    assert!(kill.success());
+    let told = until(&mut stream, |message| message["id"] == 9).await;
+    assert_eq!(told.last().unwrap()["result"]["resultType"], "complete", "{told:?}");
+    let ended = tokio::time::timeout(PATIENCE, served.child.wait()).await.unwrap().unwrap();
+    assert!(ended.success());
 }

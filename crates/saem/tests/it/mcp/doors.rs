@@ -89,6 +89,30 @@ async fn a_tool_that_writes_needs_a_key_that_may_write() {
 }
 
 #[tokio::test]
+async fn a_client_without_a_token_is_told_where_to_get_one_and_for_what() {
+    let world = World::new();
+    let settings = [
+        ("SAEM_AUTH_JWT_ISSUER", "https://issuer.example.com"),
+        ("SAEM_AUTH_JWT_AUDIENCE", "saem"),
+        ("SAEM_AUTH_JWKS_URL", "https://issuer.example.com/keys"),
+        ("SAEM_AUTH_RESOURCE", "https://saem.example.com/"),
+    ];
+    let served = world.serve_with(&settings).await;
+    let nobody = Caller::of(&served, None).ask("tools/list", json!({})).await;
+    assert_eq!(nobody.status, 401);
+    let metadata = "https://saem.example.com/.well-known/oauth-protected-resource/mcp";
+    let challenge =
+        format!("Bearer realm=\"saem\", resource_metadata=\"{metadata}\", scope=\"saem:read\"");
+    assert_eq!(nobody.challenge, challenge);
+    let (status, metadata) = served.get("/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!((status, &metadata["resource"]), (200, &json!("https://saem.example.com/mcp")));
+    let [issuer, audience, keys, _] = settings;
+    let strange = [issuer, audience, keys, ("SAEM_AUTH_RESOURCE", "saem.example.com")];
+    let refused = World::new().run_with(&["serve", "--listen", "127.0.0.1:0"], &strange);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("auth.resource"));
+}
+
+#[tokio::test]
 async fn tenants_never_meet() {
     let world = World::new();
     let (ours, theirs) = (key(&world, "acme", "admin"), key(&world, "other", "admin"));

@@ -43,11 +43,14 @@ async fn a_call_that_is_taken_back_in_a_session_ends_the_call_of_the_model() {
         assert_eq!(session.say(&cancelled).await.status, 202);
         model.saw_closed(1).await;
     };
-    tokio::select! {
-        heard = session.say_method("tools/call", call) => {
-            assert!(heard.messages.iter().all(|message| message["result"].is_null()));
-            model.saw_closed(1).await;
+    let ended = async {
+        tokio::select! {
+            heard = session.say_method("tools/call", call) => {
+                assert!(heard.messages.iter().all(|message| message["result"].is_null()));
+                model.saw_closed(1).await;
+            }
+            () = cancelling => {}
         }
-        () = cancelling => {}
-    }
+    };
+    tokio::time::timeout(PATIENCE, ended).await.expect("the model is left alone");
 }

@@ -67,13 +67,13 @@ impl Piped {
     }
 }
 
-fn call(id: u64, tool: &str, arguments: Value) -> Value {
+fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": "p" } });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
 }
 
 fn tea(id: u64) -> Value {
-    call(id, "ingest_document", json!({ "name": "차.md", "text": "# 차\n\nBarley tea is cold." }))
+    call(id, "ingest_document", &json!({ "name": "차.md", "text": "# 차\n\nBarley tea is cold." }))
 }
 
 /// Both eras, on whatever is behind the pipes.
@@ -82,7 +82,7 @@ async fn talks(world: &World) {
     old.hello().await;
     let added = old.ask(&tea(2)).await;
     assert_eq!(added["result"]["isError"], false, "{added}");
-    old.say(&call(3, "ask", json!({ "question": "is barley tea cold?" }))).await;
+    old.say(&call(3, "ask", &json!({ "question": "is barley tea cold?" }))).await;
     let (answer, before) = old.answer(3).await;
     assert!(answer["result"]["structuredContent"]["answer"].is_string(), "{answer}");
     assert!(before.iter().any(|told| told["method"] == "notifications/progress"), "{before:?}");
@@ -134,7 +134,7 @@ async fn a_second_client_and_other_commands_work_beside_the_first() {
     first.ask(&tea(2)).await;
     let mut second = Piped::start(&world);
     second.hello().await;
-    let found = second.ask(&call(2, "search_all", json!({ "query": "barley" }))).await;
+    let found = second.ask(&call(2, "search_all", &json!({ "query": "barley" }))).await;
     assert_eq!(found["result"]["structuredContent"]["passages"][0]["source"], "차.md");
     assert!(world.ok(&["search", "barley"]).contains("Barley tea"));
     second.end().await;

@@ -8,7 +8,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::{plain, said, text_argument, tool};
+use super::{form, plain, said, text_argument, tool};
 use crate::mcp::offer::Asked;
 
 /// Between two log messages, as the suite describes it.
@@ -50,7 +50,7 @@ pub(super) async fn call(
                 Ok((action, content)) => {
                     said(format!("User response: action={action}, content={content}"))
                 }
-                Err(why) => failed(why),
+                Err(why) => failed(&why),
             }
         }
         "test_elicitation_sep1034_defaults" => completed(defaults(), asked).await,
@@ -78,7 +78,7 @@ async fn sampling(prompt: &str, asked: &Asked) -> CallToolResponse {
     let params = serde_json::from_value(json!({ "messages": [message], "maxTokens": 100 }));
     let params = match params {
         Ok(params) => params,
-        Err(error) => return failed(error),
+        Err(error) => return failed(&error),
     };
     match asked.peer().create_message(params).await {
         Ok(result) => {
@@ -86,7 +86,7 @@ async fn sampling(prompt: &str, asked: &Asked) -> CallToolResponse {
             let text = value.pointer("/content/text").and_then(Value::as_str);
             said(format!("LLM response: {}", text.unwrap_or_default()))
         }
-        Err(error) => failed(error),
+        Err(error) => failed(&error),
     }
 }
 
@@ -95,7 +95,7 @@ async fn completed(properties: Value, asked: &Asked) -> CallToolResponse {
         Ok((action, content)) => {
             said(format!("Elicitation completed: action={action}, content={content}"))
         }
-        Err(why) => failed(why),
+        Err(why) => failed(&why),
     }
 }
 
@@ -106,7 +106,7 @@ async fn elicit(
     required: &[&str],
     asked: &Asked,
 ) -> Result<(String, Value), String> {
-    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    let schema = form(properties, required);
     let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
     let params = serde_json::from_value(params).map_err(|error| error.to_string())?;
     let result =
@@ -151,6 +151,6 @@ fn choices() -> Value {
     })
 }
 
-fn failed(why: impl ToString) -> CallToolResponse {
+fn failed(why: &(impl ToString + ?Sized)) -> CallToolResponse {
     CallToolResult::error(vec![ContentBlock::text(why.to_string())]).into()
 }

@@ -9,7 +9,7 @@ fn prompts(name: &str, text: &str) -> Result<Prompts, PromptFault> {
 }
 
 #[track_caller]
-fn check(text: &str, arguments: Value, wanted: &str) {
+fn check(text: &str, arguments: &Value, wanted: &str) {
     let prompts = prompts("it", text).unwrap();
     let mut get = GetPromptRequestParams::new("it");
     get.arguments = arguments.as_object().cloned();
@@ -32,13 +32,13 @@ fn the_prompts_that_ship_can_be_read_and_name_what_they_take() {
 #[test]
 fn arguments_are_filled_in_once_and_what_they_hold_is_left_alone() {
     let text = "---\narguments:\n  - name: a\n  - name: b\n---\n{{a}} and {{ b }}, {{c}}, {{";
-    check(text, json!({ "a": "{{b}}", "b": "물" }), "{{b}} and 물, {{c}}, {{");
-    check(text, json!({}), "and , {{c}}, {{");
+    check(text, &json!({ "a": "{{b}}", "b": "물" }), "{{b}} and 물, {{c}}, {{");
+    check(text, &json!({}), "and , {{c}}, {{");
 }
 
 #[test]
 fn a_file_without_a_head_is_all_text() {
-    check("just words", json!({}), "just words");
+    check("just words", &json!({}), "just words");
 }
 
 #[test]

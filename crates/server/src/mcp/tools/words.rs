@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use engine::chat::Doing;
 
-use super::Answered;
+use super::forms::Answered;
 use crate::api::wire::{DocumentState, DocumentsBody, JobBody, SearchBody, SectionBody, WorkState};
 
 /// Something that can be told in words.

@@ -79,7 +79,7 @@ impl Form {
             bail!("{} is there and no object", self.key());
         };
         let ours = servers.entry(NAME).or_insert_with(|| json!({}));
-        let Value::Object(ours) = ours else { bail!("{} is there and no object", NAME) };
+        let Value::Object(ours) = ours else { bail!("{NAME} is there and no object") };
         // What somebody has added to our entry, such as an environment, stays.
         if self == Self::Servers {
             ours.insert("type".to_owned(), json!("stdio"));

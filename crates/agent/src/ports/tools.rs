@@ -1,0 +1,56 @@
+//! What is kept about tools: the definitions that somebody has seen, yeses that are remembered, and every call.
+
+use super::{Later, Page};
+use crate::identity::{AuditEntry, Timestamp};
+use crate::names::TenantId;
+use crate::tools::activity::{Activity, ActivityFilter};
+use crate::tools::naming::{ServerId, ToolName};
+use crate::tools::policy::{Approval, Pins};
+
+/// Which lines of the activity log are wanted, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ActivityList {
+    pub filter: ActivityFilter,
+    pub after: Option<String>,
+    pub limit: usize,
+}
+
+/// Pins, approvals and activity, durable. Tenants never meet.
+pub trait ToolRecords: Send + Sync {
+    /// The pins of a server; none before the first meeting with it.
+    fn pins<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId) -> Later<'a, Option<Pins>>;
+    /// Replaces the pins of a server.
+    fn pin<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        server: &'a ServerId,
+        pins: Pins,
+        audit: AuditEntry,
+    ) -> Later<'a, ()>;
+    /// Remembers a yes, in place of an earlier one of the same person for the same tool and session.
+    fn approve<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        approval: Approval,
+        audit: AuditEntry,
+    ) -> Later<'a, ()>;
+    /// All that is remembered, in the order of tools.
+    fn approvals<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<Approval>>;
+    /// Takes back every yes to a tool; says how many.
+    fn disapprove<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        tool: ToolName,
+        audit: AuditEntry,
+    ) -> Later<'a, u64>;
+    /// Notes calls, in their order.
+    fn note_activity<'a>(&'a self, tenant: &'a TenantId, lines: Vec<Activity>) -> Later<'a, ()>;
+    /// Newest first. A page may hold fewer than asked for although there are more: `next` says so.
+    fn activity<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        list: ActivityList,
+    ) -> Later<'a, Page<Activity>>;
+    /// Forgets calls from before `activity_before`, and yeses that have expired by `now`; says how many of both.
+    fn forget_tool_records(&self, activity_before: Timestamp, now: Timestamp) -> Later<'_, u64>;
+}

@@ -1,0 +1,26 @@
+//! The MCP host: connections to servers of tools, one registry over all of them, and calls under a person's control.
+//!
+//! Each tenant has its own connections, so that what a server keeps about one is never seen by another. A server is
+//! started when it is first needed; one that misbehaves costs its own callers their time-out, and nobody else anything.
+
+mod calls;
+mod child;
+mod connection;
+mod convert;
+mod desk;
+mod greeting;
+mod handler;
+mod host;
+mod http;
+mod journal;
+mod keeper;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use calls::{CallError, Caller};
+pub use desk::{Desk, OpenQuestion};
+pub use host::{Catalogue, Entry, Host, HostParts, HostRules, ServerLine, ServerState};
+pub use settings::{Launch, ServerSettings, Waits};
+
+pub use self::connection::{Progress, PromptLine, ResourceLine};

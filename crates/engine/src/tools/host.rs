@@ -1,0 +1,434 @@
+//! The registry: every server of the configuration, and every tool of every server, for each tenant.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent::identity::{AuditEntry, Principal};
+use agent::model::LanguageModel;
+use agent::names::TenantId;
+use agent::ports::{ActivityList, Clock, Page, ToolRecords};
+use agent::tools::activity::Activity;
+use agent::tools::definition::Definition;
+use agent::tools::listing::{self, Listing};
+use agent::tools::naming::{ServerId, ToolName};
+use agent::tools::offer::FIND_TOOLS;
+use agent::tools::outcome::ToolOutput;
+use agent::tools::policy::{Approval, Pins, Standing, Trust};
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::calls::{CallError, Caller, absent, broken, down, failed};
+use super::connection::{Behalf, Link, PromptLine, ResourceLine};
+use super::greeting::Ground;
+use super::handler::Lent;
+use super::journal::Journal;
+use super::keeper::{Keeper, State};
+use super::settings::ServerSettings;
+use crate::error::EngineError;
+use crate::tasks::Tasks;
+
+/// Names that are ours: no server's tool may look like one of them.
+const BUILT_IN: [&str; 5] =
+    [FIND_TOOLS, "search_all", "search_by_metadata", "get_section", "list_documents"];
+
+/// The hexadecimal SHA-256 of a text.
+pub(super) fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a host is made of.
+#[derive(Clone)]
+pub struct HostParts {
+    pub records: Arc<dyn ToolRecords>,
+    pub clock: Arc<dyn Clock>,
+    pub tasks: Tasks,
+    /// What servers may ask, after a yes; none, and no server is told that it could.
+    pub model: Option<Arc<dyn LanguageModel>>,
+}
+
+/// Plain values of the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct HostRules {
+    pub servers: Vec<ServerSettings>,
+    /// Who may use them at all.
+    pub tenants: Vec<TenantId>,
+    /// Variables of our environment that every program gets.
+    pub environment: BTreeMap<String, String>,
+    /// Where programs' standard error is kept; none for nowhere.
+    pub logs: Option<PathBuf>,
+    /// Tokens that servers may have of our model, all together.
+    pub sampling_tokens_max: u64,
+}
+
+/// A tool as the registry has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub tool: Definition,
+    pub standing: Standing,
+}
+
+/// A server as the registry has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerLine {
+    pub id: ServerId,
+    pub name: String,
+    /// The program or address.
+    pub launch: String,
+    pub is_trusted: bool,
+    pub state: ServerState,
+    pub tools: usize,
+    /// Tools that were left out, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+/// How a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerState {
+    Off,
+    Idle,
+    Up { version: String },
+    Down { why: String },
+}
+
+/// All tools of a tenant, and the servers that they come from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Catalogue {
+    pub tools: Vec<Entry>,
+    pub servers: Vec<ServerLine>,
+}
+
+/// The MCP host. Cheap to clone.
+#[derive(Clone)]
+pub struct Host {
+    pub(super) parts: HostParts,
+    rules: Arc<HostRules>,
+    pub(super) journal: Journal,
+    lent: Option<Lent>,
+    keepers: Arc<Mutex<Keepers>>,
+    known: Arc<Mutex<HashMap<TenantId, Known>>>,
+}
+
+type Keepers = HashMap<(TenantId, ServerId), Arc<Keeper>>;
+
+/// The lists of a tenant's servers, and their tools once compared with each other.
+#[derive(Default)]
+struct Known {
+    listings: BTreeMap<ServerId, Arc<Listing>>,
+    compared: BTreeMap<ServerId, Vec<Definition>>,
+}
+
+impl Known {
+    /// Takes a list in. A list that is the same as before costs nothing.
+    fn learn(&mut self, server: &ServerId, listing: &Arc<Listing>) {
+        if self.listings.get(server).is_some_and(|known| Arc::ptr_eq(known, listing)) {
+            return;
+        }
+        self.listings.insert(server.clone(), Arc::clone(listing));
+        let mut all: Vec<Definition> =
+            self.listings.values().flat_map(|listing| listing.tools.clone()).collect();
+        listing::compare(&mut all, &BUILT_IN);
+        self.compared.clear();
+        for tool in all {
+            self.compared.entry(tool.server.clone()).or_default().push(tool);
+        }
+    }
+}
+
+impl Host {
+    #[must_use]
+    pub fn new(parts: HostParts, rules: HostRules) -> Self {
+        let journal = Journal::start(Arc::clone(&parts.records), &parts.tasks);
+        let tokens_left = Arc::new(AtomicU64::new(rules.sampling_tokens_max));
+        let lent = parts.model.clone().map(|model| Lent { model, tokens_left });
+        Self {
+            parts,
+            rules: Arc::new(rules),
+            journal,
+            lent,
+            keepers: Arc::default(),
+            known: Arc::default(),
+        }
+    }
+
+    /// Whether a tenant has any server to ask.
+    #[must_use]
+    pub fn serves(&self, tenant: &TenantId) -> bool {
+        self.servers(tenant).any(|server| server.enabled)
+    }
+
+    /// The servers as they are, without starting any.
+    #[must_use]
+    pub fn known_servers(&self, tenant: &TenantId) -> Vec<ServerLine> {
+        let lines = self.servers(tenant).map(|server| ServerLine {
+            id: server.id.clone(),
+            name: server.name.clone(),
+            launch: server.launch.shown(),
+            is_trusted: server.rules.trust == Trust::Trusted,
+            state: self.state(tenant, server),
+            tools: 0,
+            refused: Vec::new(),
+        });
+        lines.collect()
+    }
+
+    /// Every tool of every server, or of one; servers are started, all at once, and those that do not answer are left
+    /// out with their reason.
+    pub async fn catalogue(
+        &self,
+        tenant: &TenantId,
+        only: Option<&ServerId>,
+    ) -> Result<Catalogue, EngineError> {
+        let wanted = |line: &ServerLine| only.is_none_or(|only| line.id == *only);
+        let lines: Vec<ServerLine> =
+            self.known_servers(tenant).into_iter().filter(wanted).collect();
+        let asked = lines.into_iter().map(|line| self.line_with_pins(tenant, line));
+        let mut listed = join_all(asked).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut catalogue = Catalogue::default();
+        // Only now are all lists there to be compared.
+        for (line, pins) in &mut listed {
+            let (Some(pins), Some(server)) = (pins, self.server(tenant, &line.id)) else {
+                continue;
+            };
+            let tools = self.definitions(tenant, &line.id);
+            let admitted = tools.into_iter().filter(|tool| server.rules.admit(&tool.original));
+            let entries = admitted.map(|tool| Entry { standing: pins.standing(&tool), tool });
+            let before = catalogue.tools.len();
+            catalogue.tools.extend(entries);
+            line.tools = catalogue.tools.len() - before;
+        }
+        catalogue.servers = listed.into_iter().map(|(line, _)| line).collect();
+        Ok(catalogue)
+    }
+
+    /// The line of a server that was asked for its tools, and its pins if it answered.
+    async fn line_with_pins(
+        &self,
+        tenant: &TenantId,
+        mut line: ServerLine,
+    ) -> Result<(ServerLine, Option<Pins>), EngineError> {
+        let server = self.server(tenant, &line.id).filter(|server| server.enabled);
+        let Some(server) = server else { return Ok((line, None)) };
+        let listed = self.listed(tenant, server).await;
+        line.state = self.state(tenant, server);
+        match listed {
+            Ok(listing) => {
+                line.refused.clone_from(&listing.refused);
+                let pins = self.pins(tenant, &line.id, &listing.tools).await?;
+                Ok((line, Some(pins)))
+            }
+            Err(why) => {
+                line.state = ServerState::Down { why };
+                Ok((line, None))
+            }
+        }
+    }
+
+    /// One tool of one server, which is started if it has to be.
+    pub(super) async fn entry(
+        &self,
+        tenant: &TenantId,
+        name: &ToolName,
+    ) -> Result<Entry, CallError> {
+        let id = name.server().ok_or_else(|| absent(name))?;
+        let server = self.server(tenant, &id).filter(|server| server.enabled);
+        let server = server.ok_or_else(|| absent(name))?;
+        let listing = self.listed(tenant, server).await.map_err(|why| down(&id, &why))?;
+        let pins = self.pins(tenant, &id, &listing.tools).await.map_err(|e| broken(&e))?;
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = known.get(tenant).and_then(|known| known.compared.get(&id));
+        let tool = own.into_iter().flatten().find(|tool| tool.name == *name).cloned();
+        let tool = tool.ok_or_else(|| absent(name))?;
+        Ok(Entry { standing: pins.standing(&tool), tool })
+    }
+
+    /// The list of a server, compared with those of all others that have been asked.
+    async fn listed(
+        &self,
+        tenant: &TenantId,
+        server: &ServerSettings,
+    ) -> Result<Arc<Listing>, String> {
+        let link = self.keeper(tenant, server).link().await?;
+        let listing = link.tools().await.map_err(|error| error.to_string())?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(tenant.clone()).or_default().learn(&server.id, &listing);
+        Ok(listing)
+    }
+
+    fn definitions(&self, tenant: &TenantId, server: &ServerId) -> Vec<Definition> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = known.get(tenant).and_then(|known| known.compared.get(server));
+        own.cloned().unwrap_or_default()
+    }
+
+    /// The pins of a server; at the first meeting, those of its tools as they are.
+    async fn pins(
+        &self,
+        tenant: &TenantId,
+        server: &ServerId,
+        tools: &[Definition],
+    ) -> Result<Pins, EngineError> {
+        if let Some(pins) = self.parts.records.pins(tenant, server).await? {
+            return Ok(pins);
+        }
+        let pins = Pins::of(tools);
+        let audit = self.audit("host", "tools.meet", server.as_str());
+        self.parts.records.pin(tenant, server, pins.clone(), audit).await?;
+        Ok(pins)
+    }
+
+    /// Accepts the definitions of a server's tools as they are now: of one tool, or of all. Says which were new or changed.
+    pub async fn accept(
+        &self,
+        principal: &Principal,
+        server: &ServerId,
+        tool: Option<&ToolName>,
+    ) -> Result<Vec<ToolName>, EngineError> {
+        let tenant = &principal.tenant;
+        let catalogue = self.catalogue(tenant, Some(server)).await?;
+        if let Some(line) = catalogue.servers.first()
+            && let ServerState::Down { why } = &line.state
+        {
+            return Err(EngineError::Refused(format!("{server} does not answer: {why}")));
+        }
+        let mut pins = self.parts.records.pins(tenant, server).await?.unwrap_or_default();
+        let wanted = |entry: &&Entry| tool.is_none_or(|tool| entry.tool.name == *tool);
+        let mut accepted = Vec::new();
+        for entry in catalogue.tools.iter().filter(wanted) {
+            if entry.standing != Standing::Known {
+                pins.0.insert(entry.tool.original.clone(), entry.tool.pin.clone());
+                accepted.push(entry.tool.name.clone());
+            }
+        }
+        if !accepted.is_empty() {
+            let names: Vec<&str> = accepted.iter().map(ToolName::as_str).collect();
+            let audit = self.audit(&principal.name, "tools.accept", &names.join(" "));
+            self.parts.records.pin(tenant, server, pins, audit).await?;
+        }
+        Ok(accepted)
+    }
+
+    /// Takes back every yes to a tool; says how many.
+    pub async fn disapprove(
+        &self,
+        principal: &Principal,
+        tool: ToolName,
+    ) -> Result<u64, EngineError> {
+        let audit = self.audit(&principal.name, "tools.disapprove", tool.as_str());
+        Ok(self.parts.records.disapprove(&principal.tenant, tool, audit).await?)
+    }
+
+    pub async fn approvals(&self, tenant: &TenantId) -> Result<Vec<Approval>, EngineError> {
+        Ok(self.parts.records.approvals(tenant).await?)
+    }
+
+    pub async fn activity(
+        &self,
+        tenant: &TenantId,
+        list: ActivityList,
+    ) -> Result<Page<Activity>, EngineError> {
+        self.journal.settle().await;
+        Ok(self.parts.records.activity(tenant, list).await?)
+    }
+
+    pub async fn resources(
+        &self,
+        tenant: &TenantId,
+        server: &ServerId,
+    ) -> Result<Vec<ResourceLine>, CallError> {
+        let link = self.link(tenant, server).await?;
+        link.resources().await.map_err(|error| failed(server, error))
+    }
+
+    pub async fn prompts(
+        &self,
+        tenant: &TenantId,
+        server: &ServerId,
+    ) -> Result<Vec<PromptLine>, CallError> {
+        let link = self.link(tenant, server).await?;
+        link.prompts().await.map_err(|error| failed(server, error))
+    }
+
+    /// What a resource of a server holds. Reading is what a person asks for by its address, so nobody is asked again.
+    pub async fn read(
+        &self,
+        caller: &Caller,
+        server: &ServerId,
+        address: &str,
+    ) -> Result<ToolOutput, CallError> {
+        let link = self.link(&caller.principal.tenant, server).await?;
+        let principal = caller.principal.name.as_str();
+        let behalf = Behalf { principal, person: &caller.person, progress: None };
+        link.read(address, &behalf).await.map_err(|error| failed(server, error))
+    }
+
+    /// The messages of a prompt, each with who says it.
+    pub async fn prompt(
+        &self,
+        caller: &Caller,
+        server: &ServerId,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Vec<(String, String)>, CallError> {
+        let link = self.link(&caller.principal.tenant, server).await?;
+        let principal = caller.principal.name.as_str();
+        let behalf = Behalf { principal, person: &caller.person, progress: None };
+        let messages = link.prompt(name, arguments, &behalf).await;
+        messages.map_err(|error| failed(server, error))
+    }
+
+    async fn link(&self, tenant: &TenantId, id: &ServerId) -> Result<Arc<Link>, CallError> {
+        let server = self.server(tenant, id).filter(|server| server.enabled);
+        let unknown =
+            || CallError::Absent(format!("there is no server {id}; `saem mcp list` shows them"));
+        let keeper = self.keeper(tenant, server.ok_or_else(unknown)?);
+        keeper.link().await.map_err(|why| down(id, &why))
+    }
+
+    fn servers(&self, tenant: &TenantId) -> impl Iterator<Item = &ServerSettings> {
+        let may = self.rules.tenants.contains(tenant);
+        self.rules.servers.iter().filter(move |_| may)
+    }
+
+    pub(super) fn server(&self, tenant: &TenantId, id: &ServerId) -> Option<&ServerSettings> {
+        self.servers(tenant).find(|server| server.id == *id)
+    }
+
+    pub(super) fn keeper(&self, tenant: &TenantId, server: &ServerSettings) -> Arc<Keeper> {
+        let key = (tenant.clone(), server.id.clone());
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let keeper = keepers.entry(key).or_insert_with(|| {
+            let log = self.rules.logs.as_ref().map(|logs| logs.join(format!("{}.log", server.id)));
+            let ground = Ground {
+                environment: self.rules.environment.clone(),
+                log,
+                tasks: self.parts.tasks.clone(),
+            };
+            Arc::new(Keeper::start(server.clone(), &ground, self.lent.clone()))
+        });
+        Arc::clone(keeper)
+    }
+
+    fn state(&self, tenant: &TenantId, server: &ServerSettings) -> ServerState {
+        if !server.enabled {
+            return ServerState::Off;
+        }
+        let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        match keepers.get(&(tenant.clone(), server.id.clone())).map(|keeper| keeper.state()) {
+            None | Some(State::Idle) => ServerState::Idle,
+            Some(State::Up { version }) => ServerState::Up { version },
+            Some(State::Down { why }) => ServerState::Down { why },
+        }
+    }
+
+    pub(super) fn audit(&self, principal: &str, action: &str, object: &str) -> AuditEntry {
+        AuditEntry {
+            at: self.parts.clock.now(),
+            principal: principal.to_owned(),
+            action: action.to_owned(),
+            object: agent::text::clip(object, 1_000).to_owned(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Writes the activity log behind the calls: a call never waits for the disk.
+
+use std::sync::Arc;
+
+use agent::names::TenantId;
+use agent::ports::ToolRecords;
+use agent::tools::activity::Activity;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::tasks::Tasks;
+
+/// Lines that may wait to be written: seconds of the busiest server. Beyond, callers wait.
+const WAITING_MAX: usize = 4_096;
+
+/// Lines in one write.
+const BATCH_MAX: usize = 256;
+
+enum Entry {
+    Line(TenantId, Box<Activity>),
+    /// Tells when everything before it is written.
+    Mark(oneshot::Sender<()>),
+}
+
+/// The way to the activity log. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Journal(mpsc::Sender<Entry>);
+
+impl Journal {
+    pub(super) fn start(records: Arc<dyn ToolRecords>, tasks: &Tasks) -> Self {
+        let (sender, inbox) = mpsc::channel(WAITING_MAX);
+        let stopping = tasks.stopping();
+        tasks.spawn(async move { write(records, inbox, stopping).await });
+        Self(sender)
+    }
+
+    pub(super) async fn note(&self, tenant: &TenantId, line: Activity) {
+        if self.0.send(Entry::Line(tenant.clone(), Box::new(line))).await.is_err() {
+            tracing::warn!("a call came too late for the activity log");
+        }
+    }
+
+    /// Waits until everything noted so far is on disk.
+    pub(super) async fn settle(&self) {
+        let (mark, written) = oneshot::channel();
+        if self.0.send(Entry::Mark(mark)).await.is_ok() {
+            let _ended = written.await;
+        }
+    }
+}
+
+async fn write(
+    records: Arc<dyn ToolRecords>,
+    mut inbox: mpsc::Receiver<Entry>,
+    stopping: tokio_util::sync::CancellationToken,
+) {
+    let mut batch = Vec::new();
+    loop {
+        let count = tokio::select! {
+            count = inbox.recv_many(&mut batch, BATCH_MAX) => count,
+            // What is there when the end comes is still written.
+            () = stopping.cancelled() => {
+                inbox.close();
+                inbox.recv_many(&mut batch, WAITING_MAX).await
+            }
+        };
+        if count == 0 {
+            return;
+        }
+        keep(records.as_ref(), batch.drain(..)).await;
+    }
+}
+
+async fn keep(records: &dyn ToolRecords, batch: impl Iterator<Item = Entry>) {
+    let mut lines: Vec<(TenantId, Vec<Activity>)> = Vec::new();
+    let mut marks = Vec::new();
+    for entry in batch {
+        match entry {
+            Entry::Line(tenant, line) => match lines.iter_mut().find(|(of, _)| *of == tenant) {
+                Some((_, own)) => own.push(*line),
+                None => lines.push((tenant, vec![*line])),
+            },
+            Entry::Mark(mark) => marks.push(mark),
+        }
+    }
+    for (tenant, own) in lines {
+        if let Err(error) = records.note_activity(&tenant, own).await {
+            tracing::error!(%error, "calls of tools are missing in the activity log");
+        }
+    }
+    for mark in marks {
+        let _gone = mark.send(());
+    }
+}

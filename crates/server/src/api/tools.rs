@@ -1,0 +1,321 @@
+//! Tools, the questions about them and the log of their calls over the wire.
+
+use agent::identity::Timestamp;
+use agent::ports::ActivityList;
+use agent::tools::activity::ActivityFilter;
+use agent::tools::naming::{ServerId, ToolName};
+use agent::tools::policy::{Attendance, Influence};
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use engine::tools::{CallError, Caller as ToolCaller};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::wire::tools::{
+    AcceptBody, AcceptedBody, ActivitiesBody, ActivityBody, AnswerBody, ApprovalsBody, OffersBody,
+    PromptBody, PromptMessagesBody, ReadBody, TakenBackBody, ToolCallBody, ToolOutputBody,
+    ToolServersBody, ToolsBody,
+};
+use super::{ADMIN, Api, OK, READ, WRITE, read_id};
+use crate::guard::Caller;
+use crate::input::{Json, Path, Query};
+use crate::problem::Problem;
+use crate::routes::Route;
+
+/// Lines of the activity log in one answer.
+const LINES: usize = 100;
+const LINES_MAX: usize = 1_000;
+
+/// Lines that one export holds: a busy quarter. `until` of the next begins where it ends.
+const EXPORTED_MAX: usize = 50_000;
+
+pub(super) fn routes() -> Vec<Route<Api>> {
+    let tools = [
+        Route::get("/api/tools", READ, "Lists the tools of all servers, which are started", list)
+            .query::<ToolsQuery>()
+            .gives::<ToolsBody>(OK),
+        Route::post(
+            "/api/tools/{name}/call",
+            WRITE,
+            "Calls a tool; may wait for an approval",
+            call,
+        )
+        .takes::<ToolCallBody>()
+        .gives::<ToolOutputBody>(OK),
+        Route::get("/api/tool-servers", READ, "Lists the servers of tools as they are", servers)
+            .gives::<ToolServersBody>(OK),
+        Route::get("/api/tool-servers/{id}/offers", READ, "Lists resources and prompts", offers)
+            .gives::<OffersBody>(OK),
+        Route::post("/api/tool-servers/{id}/read", WRITE, "Reads a resource", read)
+            .takes::<ReadBody>()
+            .gives::<ToolOutputBody>(OK),
+        Route::post("/api/tool-servers/{id}/prompt", WRITE, "Gives a prompt's messages", prompt)
+            .takes::<PromptBody>()
+            .gives::<PromptMessagesBody>(OK),
+        Route::post("/api/tool-servers/{id}/accept", ADMIN, "Accepts changed definitions", accept)
+            .takes::<AcceptBody>()
+            .gives::<AcceptedBody>(OK),
+        Route::get("/api/approvals", WRITE, "Lists what waits for you, and your yeses", approvals)
+            .gives::<ApprovalsBody>(OK),
+        Route::post("/api/approvals/{id}", WRITE, "Answers an open question", answer)
+            .takes::<AnswerBody>()
+            .gives_nothing(StatusCode::NO_CONTENT),
+        Route::delete("/api/approvals/{id}", WRITE, "Takes back every yes to a tool", take_back)
+            .gives::<TakenBackBody>(OK),
+        Route::get("/api/activity", ADMIN, "Lists calls of tools, newest first", activity)
+            .query::<ActivityQuery>()
+            .gives::<ActivitiesBody>(OK),
+        Route::get("/api/activity/export", ADMIN, "Gives calls of tools as JSON lines", export)
+            .query::<ActivityQuery>()
+            .gives_other(OK, "application/x-ndjson"),
+    ];
+    tools.into_iter().map(|route| route.tag("tools")).collect()
+}
+
+/// Which tools are listed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ToolsQuery {
+    /// Only of this server.
+    #[serde(default)]
+    server: Option<String>,
+}
+
+/// Which calls are listed; all that is given has to fit.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActivityQuery {
+    #[serde(default)]
+    pub server: Option<String>,
+    #[serde(default)]
+    pub tool: Option<String>,
+    #[serde(default)]
+    pub session: Option<String>,
+    #[serde(default)]
+    pub principal: Option<String>,
+    /// `done`, `tool_error`, `failed`, `timed_out`, `cancelled` or `denied`.
+    #[serde(default)]
+    pub outcome: Option<String>,
+    /// Milliseconds since 1970, the first and the last that are meant.
+    #[serde(default)]
+    pub since: Option<u64>,
+    #[serde(default)]
+    pub until: Option<u64>,
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// The `next` of the page before.
+    #[serde(default)]
+    pub after: Option<String>,
+}
+
+impl ActivityQuery {
+    fn list(self, limit_max: usize) -> ActivityList {
+        let filter = ActivityFilter {
+            server: self.server,
+            tool: self.tool,
+            session: self.session,
+            principal: self.principal,
+            ending: self.outcome,
+            since: self.since.map(Timestamp),
+            until: self.until.map(Timestamp),
+        };
+        let limit = self.limit.unwrap_or(LINES).clamp(1, limit_max);
+        ActivityList { filter, after: self.after, limit }
+    }
+}
+
+impl From<CallError> for Problem {
+    fn from(error: CallError) -> Self {
+        let said = error.to_string();
+        let bad_gateway = |code, action| {
+            let title = "the server of the tool did not do it";
+            Self::new(StatusCode::BAD_GATEWAY, code, title, said.clone(), action)
+        };
+        match error {
+            CallError::Absent(_) => Self::not_found("tool or server of this name"),
+            CallError::Unusable(why) => Self::refused(why),
+            CallError::Denied(_) => Self::new(
+                StatusCode::FORBIDDEN,
+                "tool_denied",
+                "the call was not allowed",
+                said,
+                "Ask for an approval, or have the configuration changed.",
+            ),
+            CallError::Held(_) => Self::new(
+                StatusCode::CONFLICT,
+                "tool_changed",
+                "the tool is off until somebody has looked at it",
+                said,
+                "Look at its definition in /api/tools and accept it.",
+            ),
+            CallError::Refused(_) => bad_gateway("tool_refused", "Change the call as it says."),
+            CallError::Down(_) => bad_gateway("tool_server_down", "Start or mend the server."),
+            CallError::TimedOut(_) => {
+                bad_gateway("tool_timed_out", "Try again, or allow more time.")
+            }
+            CallError::Lost(_) => {
+                bad_gateway("tool_lost", "Find out whether it happened before you try again.")
+            }
+            CallError::Broken(why) => Self::broken("tools", &std::io::Error::other(why)),
+        }
+    }
+}
+
+/// A caller who is asked over this API.
+fn asked_here(api: &Api, caller: &Caller, session: Option<String>) -> ToolCaller {
+    let principal = caller.0.clone();
+    let (tenant, name) = (principal.tenant.clone(), principal.name.clone());
+    ToolCaller {
+        person: api.desk.person(tenant, name, session.clone()),
+        principal,
+        session,
+        attendance: Attendance::Attended,
+        influence: Influence::Person,
+    }
+}
+
+async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Query(query): Query<ToolsQuery>,
+) -> Result<Json<ToolsBody>, Problem> {
+    let server = query.server.map(|id| read_id::<ServerId>(&id, "server")).transpose()?;
+    Ok(Json(api.host.catalogue(&caller.tenant, server.as_ref()).await?.into()))
+}
+
+async fn servers(State(api): State<Api>, caller: Caller) -> Result<Json<ToolServersBody>, Problem> {
+    let servers = api.host.known_servers(&caller.tenant).into_iter().map(Into::into).collect();
+    Ok(Json(ToolServersBody { servers }))
+}
+
+async fn call(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Json(body): Json<ToolCallBody>,
+) -> Result<Json<ToolOutputBody>, Problem> {
+    let name: ToolName = read_id(&name, "tool")?;
+    let who = asked_here(&api, &caller, body.session);
+    let output = api.host.call(&who, &name, Value::Object(body.arguments), None).await?;
+    Ok(Json(output.into()))
+}
+
+async fn offers(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<OffersBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    // A server need not have both; one that has neither says so twice.
+    let resources = api.host.resources(&caller.tenant, &id).await;
+    let prompts = api.host.prompts(&caller.tenant, &id).await;
+    let (resources, prompts) = match (resources, prompts) {
+        (Err(error), Err(_)) => return Err(error.into()),
+        (resources, prompts) => (resources.unwrap_or_default(), prompts.unwrap_or_default()),
+    };
+    Ok(Json(OffersBody {
+        resources: resources.into_iter().map(Into::into).collect(),
+        prompts: prompts.into_iter().map(Into::into).collect(),
+    }))
+}
+
+async fn read(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<ReadBody>,
+) -> Result<Json<ToolOutputBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    let who = asked_here(&api, &caller, None);
+    Ok(Json(api.host.read(&who, &id, &body.uri).await?.into()))
+}
+
+async fn prompt(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<PromptBody>,
+) -> Result<Json<PromptMessagesBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    let who = asked_here(&api, &caller, None);
+    Ok(Json(api.host.prompt(&who, &id, &body.name, body.arguments).await?.into()))
+}
+
+async fn accept(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<AcceptBody>,
+) -> Result<Json<AcceptedBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    let tool = body.tool.map(|tool| read_id::<ToolName>(&tool, "tool")).transpose()?;
+    let accepted = api.host.accept(&caller, &id, tool.as_ref()).await?;
+    Ok(Json(AcceptedBody { accepted: accepted.into_iter().map(Into::into).collect() }))
+}
+
+async fn approvals(State(api): State<Api>, caller: Caller) -> Result<Json<ApprovalsBody>, Problem> {
+    let open = api.desk.open(&caller.tenant, &caller.name);
+    let all = api.host.approvals(&caller.tenant).await?;
+    let own = all.into_iter().filter(|approval| approval.by == caller.name);
+    Ok(Json(ApprovalsBody {
+        open: open.into_iter().map(Into::into).collect(),
+        remembered: own.map(Into::into).collect(),
+    }))
+}
+
+async fn answer(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<AnswerBody>,
+) -> Result<StatusCode, Problem> {
+    let id: u64 = read_id(&id, "open question of this id")?;
+    api.desk.answer(&caller.tenant, &caller.name, id, body.into())?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn take_back(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(tool): Path<String>,
+) -> Result<Json<TakenBackBody>, Problem> {
+    let tool: ToolName = read_id(&tool, "tool")?;
+    Ok(Json(TakenBackBody { taken_back: api.host.disapprove(&caller, tool).await? }))
+}
+
+async fn activity(
+    State(api): State<Api>,
+    caller: Caller,
+    Query(query): Query<ActivityQuery>,
+) -> Result<Json<ActivitiesBody>, Problem> {
+    let page = api.host.activity(&caller.tenant, query.list(LINES_MAX)).await?;
+    let activity = page.items.into_iter().map(Into::into).collect();
+    Ok(Json(ActivitiesBody { activity, next: page.next }))
+}
+
+async fn export(
+    State(api): State<Api>,
+    caller: Caller,
+    Query(query): Query<ActivityQuery>,
+) -> Result<Response, Problem> {
+    let mut list = query.list(EXPORTED_MAX);
+    let mut left = list.limit;
+    let mut lines = String::new();
+    loop {
+        list.limit = left.min(LINES_MAX);
+        let page = api.host.activity(&caller.tenant, list.clone()).await?;
+        left -= page.items.len().min(left);
+        for line in page.items {
+            lines.push_str(&serde_json::to_string(&ActivityBody::from(line)).unwrap_or_default());
+            lines.push('\n');
+        }
+        list.after = page.next;
+        if list.after.is_none() || left == 0 {
+            break;
+        }
+    }
+    Ok(([(CONTENT_TYPE, "application/x-ndjson")], lines).into_response())
+}
