@@ -21,6 +21,9 @@ pub const CARD_PATH: &str = "/.well-known/agent-card.json";
 /// Where a card was before 0.3.
 pub const OLD_CARD_PATH: &str = "/.well-known/agent.json";
 
+/// Where the extended card is in 0.2, beside the agent's URL: that version has no method for it.
+pub const OLD_EXTENDED_CARD_PATH: &str = "/agent/authenticatedExtendedCard";
+
 /// Where a client looks for a card, in this order.
 pub const CARD_PATHS: [&str; 3] = [CARD_PATH, OLD_CARD_PATH, "/agent.json"];
 

@@ -69,6 +69,26 @@ pub fn route(verb: Verb, path: &str, header: Option<&str>, bare: Bare) -> Result
     }
 }
 
+/// The media type of an answer: 1.0 has its own, unless the caller asks for plain JSON; older versions have plain JSON.
+#[must_use]
+pub fn media_type(version: Version, accept: Option<&str>) -> &'static str {
+    const OWN: &str = "application/a2a+json";
+    const PLAIN: &str = "application/json";
+    let accepted = accept.unwrap_or_default().split(',');
+    let accepted: Vec<&str> =
+        accepted.map(|range| range.split(';').next().unwrap_or_default().trim()).collect();
+    let asks = |wanted: &str| accepted.iter().any(|range| range.eq_ignore_ascii_case(wanted));
+    if version == Version::V1_0 && (asks(OWN) || !asks(PLAIN)) { OWN } else { PLAIN }
+}
+
+/// Whether the body of a request may be of a media type. Some clients send none, and some of either version the other's.
+#[must_use]
+pub fn is_readable(content_type: Option<&str>) -> bool {
+    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let known = ["", "application/json", "application/a2a+json"];
+    known.iter().any(|known| known.eq_ignore_ascii_case(essence))
+}
+
 fn find(form: Form, verb: Verb, segments: &[&str]) -> Option<Route> {
     if let Some(route) = find_untenanted(form, verb, segments) {
         return Some(route);

@@ -6,6 +6,7 @@ pub mod disclosure;
 pub mod facets;
 pub mod health;
 pub mod query;
+pub mod registration;
 pub mod validation;
 
 use serde::{Deserialize, Serialize};

@@ -66,6 +66,15 @@ impl Version {
     }
 }
 
+impl Version {
+    /// How many messages of a task's history an answer has, when a caller asked for so many or did not say. Without being
+    /// asked, 0.1 shows none and later versions all.
+    #[must_use]
+    pub fn history_length(self, asked: Option<u32>) -> Option<u32> {
+        if self == Self::V0_1 { asked.or(Some(0)) } else { asked }
+    }
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -54,3 +54,20 @@ fn a_body_that_names_another_task_than_the_path_is_refused() {
     assert!(read_call(&route, "", Some(serde_json::json!([])), &fresh()).is_err());
     assert!(read_call(&route, "a=%zz", None, &fresh()).is_err());
 }
+
+#[test]
+fn an_answer_is_in_the_media_type_of_its_version_unless_plain_json_is_asked_for() {
+    let own = "application/a2a+json";
+    for (accept, expected) in [
+        (None, own),
+        (Some("*/*"), own),
+        (Some("application/json"), "application/json"),
+        (Some("text/event-stream, Application/JSON;q=0.9"), "application/json"),
+        (Some("application/json, application/a2a+json"), own),
+    ] {
+        assert_eq!(media_type(Version::V1_0, accept), expected, "{accept:?}");
+        assert_eq!(media_type(Version::V0_3, accept), "application/json");
+    }
+    assert!(is_readable(None) && is_readable(Some("application/json; charset=utf-8")));
+    assert!(is_readable(Some(own)) && !is_readable(Some("text/plain")));
+}

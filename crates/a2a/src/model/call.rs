@@ -143,6 +143,17 @@ pub enum Returns {
     Immediately,
 }
 
+impl Returns {
+    /// Whether the answer waits for the task to end, or to wait for its caller.
+    #[must_use]
+    pub fn waits(self) -> bool {
+        match self {
+            Self::Unsaid | Self::AtRest => true,
+            Self::Immediately => false,
+        }
+    }
+}
+
 /// Which tasks a caller wants to see.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ListQuery {

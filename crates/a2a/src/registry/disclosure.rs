@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::registration::may_change;
 use super::{Entry, Standing};
 use crate::limits::NAME_BYTES_MAX;
 use crate::model::{AgentCard, Skill};
@@ -118,14 +119,6 @@ pub enum Caller {
 }
 
 impl Caller {
-    fn owns(&self, entry: &Entry) -> bool {
-        match self {
-            Self::Anonymous => false,
-            Self::Known { subject, .. } => *subject == entry.owner,
-            Self::Keeper => true,
-        }
-    }
-
     fn reaches(&self, tier: &Tier) -> bool {
         match (self, tier) {
             (_, Tier::Public) | (Self::Keeper, _) | (Self::Known { .. }, Tier::Authenticated) => {
@@ -152,7 +145,7 @@ pub struct View {
 /// What a caller sees of an entry; `None` looks the same as no entry.
 #[must_use]
 pub fn view(entry: &Entry, caller: &Caller) -> Option<View> {
-    let is_own = caller.owns(entry);
+    let is_own = may_change(entry, caller);
     let shown = entry.standing != Standing::Pending && caller.reaches(&entry.disclosure.agent);
     if !is_own && !shown {
         return None;

@@ -1,6 +1,7 @@
 //! Which agents a question is about. Free text is the search index's; everything else is decided here, on views alone.
 
 use super::disclosure::View;
+use super::health::{Condition, Health, Policy};
 use crate::version::Version;
 
 /// What an agent has to have; every field that is set counts.
@@ -86,6 +87,19 @@ pub fn matches(query: &Query, view: &View) -> bool {
             .is_none_or(|wanted| output_modes(view).any(|mode| fits(mode, wanted)))
         && query.protocol.is_none_or(protocol)
         && query.version.as_ref().is_none_or(|wanted| card.version == *wanted)
+}
+
+/// Where an agent stands among those that were found: the greater, the earlier. Relevance counts first; among equals,
+/// those that answer their checks come before those that nobody has checked, and these before those that fail.
+#[must_use]
+pub fn rank(relevance: u8, health: &Health, policy: &Policy) -> (u8, u8, u32) {
+    let standing = match health.condition(policy) {
+        Condition::Up => 3,
+        Condition::Unknown => 2,
+        Condition::Failing => 1,
+        Condition::Down => 0,
+    };
+    (relevance, standing, health.uptime_thousandths().unwrap_or_default())
 }
 
 pub(super) fn input_modes(view: &View) -> impl Iterator<Item = &String> {

@@ -588,3 +588,63 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_identifier_belongs_to_its_domain_and_its_first_owner() {
+    use super::registration::{Proof, Registration, RegistrationError, decide};
+    let fetched = |url: &str| Proof::Fetched(url.to_owned());
+    let identifier = "urn:air:example.com:draw";
+    let joon = known("joon", &[]);
+    for (proof, expected) in [
+        (fetched("https://example.com/.well-known/agent-card.json"), Ok(Registration::New)),
+        (fetched("https://A2A.Example.com:8443/x"), Ok(Registration::New)),
+        (fetched("https://evilexample.com/"), Err(RegistrationError::Unproven)),
+        (fetched("https://example.com@evil.example/"), Err(RegistrationError::Unproven)),
+        (fetched("https://example.com.evil.example/"), Err(RegistrationError::Unproven)),
+        (Proof::Signed { host: "keys.example.com".to_owned() }, Ok(Registration::New)),
+        (Proof::Vouched, Err(RegistrationError::Unproven)),
+    ] {
+        assert_eq!(decide(identifier, None, &joon, &proof), expected, "{proof:?}");
+    }
+    assert_eq!(decide(identifier, None, &Caller::Keeper, &Proof::Vouched), Ok(Registration::New));
+    assert_eq!(decide("draw", None, &joon, &Proof::Vouched), Err(RegistrationError::Identifier));
+    let tld = "urn:air:com:draw";
+    assert_eq!(
+        decide(tld, None, &joon, &fetched("https://x.com")),
+        Err(RegistrationError::Unproven)
+    );
+    let proof = fetched("https://example.com/");
+    let shown = entry(Disclosure::of(Tier::Public));
+    assert_eq!(
+        decide(identifier, Some(&shown), &known("mina", &[]), &proof),
+        Ok(Registration::Update)
+    );
+    assert_eq!(decide(identifier, Some(&shown), &joon, &proof), Err(RegistrationError::Taken));
+    let hidden = entry(Disclosure::of(Tier::Private));
+    assert_eq!(
+        decide(identifier, Some(&hidden), &joon, &proof),
+        Err(RegistrationError::Unavailable)
+    );
+}
+
+#[test]
+fn among_equally_relevant_agents_those_that_answer_come_first() {
+    use super::query::rank;
+    let policy = Policy::default();
+    let health = |outcomes: &[Outcome]| {
+        let mut health = Health::default();
+        outcomes.iter().zip(0i64..).for_each(|(outcome, at)| health.observe(*outcome, moment(at)));
+        health
+    };
+    use Outcome::{Answered, Failed};
+    let best_first = [
+        rank(80, &health(&[Answered]), &policy),
+        rank(50, &health(&[Answered, Answered]), &policy),
+        rank(50, &health(&[Failed, Answered]), &policy),
+        rank(50, &health(&[]), &policy),
+        rank(50, &health(&[Answered, Failed]), &policy),
+        rank(50, &health(&[Failed, Failed, Failed]), &policy),
+        rank(49, &health(&[Answered]), &policy),
+    ];
+    assert!(best_first.is_sorted_by(|better, worse| better > worse), "{best_first:?}");
+}
