@@ -283,6 +283,22 @@ fn http_of_0_3_takes_the_form_of_json_rpc_and_files_that_were_encoded_twice() {
 }
 
 #[test]
+fn http_of_0_3_waits_unless_a_configuration_does_not_say_so() {
+    let message = json!({ "messageId": "m", "role": "ROLE_USER", "content": [{ "text": "hi" }] });
+    for (configuration, waits) in [
+        (Value::Null, true),
+        (json!({}), false),
+        (json!({ "blocking": false }), false),
+        (json!({ "blocking": true }), true),
+    ] {
+        let params = json!({ "message": message, "configuration": configuration });
+        let call = read_call(Form::V0_3Proto, OperationKind::Send, &params, &fresh()).unwrap();
+        let Operation::Send(send) = call.operation else { panic!() };
+        assert_eq!(send.configuration.returns.waits(), waits, "{configuration}");
+    }
+}
+
+#[test]
 fn python_a2a_is_understood() {
     let params = json!({
         "id": "t", "sessionId": "s", "status": { "state": "submitted" },

@@ -166,11 +166,10 @@ fn read_send(fields: &Fields<'_>, params: &Value) -> Read<Send> {
             )?,
             push: fields.nested("pushNotification", v0_3::read_push)?,
             history_length: fields.count("historyLength")?,
-            // Without presence, an absent flag and false are the same; SDKs write it when they mean to wait.
+            // The flag has no presence: in a configuration, absent is false.
             returns: match fields.boolean("blocking")? {
                 Some(true) => Returns::AtRest,
-                Some(false) => Returns::Immediately,
-                None => Returns::Unsaid,
+                Some(false) | None => Returns::Immediately,
             },
         })
     })?;
@@ -271,18 +270,17 @@ pub(crate) fn write_call(call: &Call) -> Value {
 }
 
 fn write_configuration(configuration: &SendConfiguration) -> Option<Value> {
-    let blocking = match configuration.returns {
-        Returns::Unsaid => None,
-        Returns::AtRest => Some(true),
-        Returns::Immediately => Some(false),
-    };
     let mut writer = Writer::default();
     writer
         .texts("acceptedOutputModes", &configuration.accepted_output_modes)
         .some("pushNotification", configuration.push.as_ref().map(v0_3::write_push))
-        .some("historyLength", configuration.history_length)
-        .some("blocking", blocking);
-    (!writer.is_empty()).then(|| writer.done())
+        .some("historyLength", configuration.history_length);
+    match configuration.returns {
+        Returns::Unsaid if writer.is_empty() => return None,
+        Returns::Unsaid | Returns::AtRest => writer.put("blocking", true),
+        Returns::Immediately => &mut writer,
+    };
+    Some(writer.done())
 }
 
 pub(crate) fn read_answer(kind: OperationKind, result: &Value) -> Read<Answer> {
