@@ -45,6 +45,9 @@ fn late_and_repeated_statuses_change_nothing() {
         (status(TaskState::Working, 20), Followed::Changed),
         (status(TaskState::Working, 20), Followed::Repeated),
         (status(TaskState::InputRequired, 10), Followed::Late),
+        // A fast agent does several things in a millisecond.
+        (status(TaskState::InputRequired, 20), Followed::Changed),
+        (status(TaskState::Working, 20), Followed::Changed),
         (status(TaskState::Completed, 30), Followed::Changed),
         (status(TaskState::Working, 40), Followed::Late),
         (Event::Task(task("t", TaskState::Working)), Followed::Late),

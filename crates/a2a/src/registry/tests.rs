@@ -119,6 +119,11 @@ fn every_caller_sees_what_its_tier_reaches_and_nothing_else() {
                     let shown = reaches[more];
                     check_card(&seen.card, field, shown);
                     assert_eq!(seen.card == card(), shown);
+                    assert_eq!(
+                        seen.card.signatures.is_empty(),
+                        !shown,
+                        "a part is not what was signed"
+                    );
                 }
             }
         }
@@ -600,6 +605,7 @@ fn an_identifier_belongs_to_its_domain_and_its_first_owner() {
         (fetched("https://A2A.Example.com:8443/x"), Ok(Registration::New)),
         (fetched("https://evilexample.com/"), Err(RegistrationError::Unproven)),
         (fetched("https://example.com@evil.example/"), Err(RegistrationError::Unproven)),
+        (fetched("https://example.com:x@evil.example/"), Err(RegistrationError::Unproven)),
         (fetched("https://example.com.evil.example/"), Err(RegistrationError::Unproven)),
         (Proof::Signed { host: "keys.example.com".to_owned() }, Ok(Registration::New)),
         (Proof::Vouched, Err(RegistrationError::Unproven)),
