@@ -231,7 +231,7 @@ mod tests {
             params: None,
         };
         let capabilities = Capabilities {
-            extensions: vec![extension("urn:a", Some(true)), extension("urn:b", None)],
+            extensions: vec![extension("urn:a", Some(true)), extension("urn:b", Some(false))],
             ..Capabilities::default()
         };
         let operation = Operation::Send(send(None));

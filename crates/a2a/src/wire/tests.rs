@@ -231,6 +231,52 @@ fn wrong_parameters_are_refused_where_they_stand() {
 }
 
 #[test]
+fn every_text_list_and_file_has_its_limit() {
+    use crate::limits::{
+        FILE_BYTES_MAX, ID_BYTES_MAX, NAMES_MAX, NESTING_MAX, PARTS_MAX, TEXT_BYTES_MAX,
+        URL_BYTES_MAX,
+    };
+    let text = |bytes: usize| Value::from("x".repeat(bytes));
+    let list = |items: usize, item: Value| Value::from(vec![item; items]);
+    let part = json!({ "text": "x" });
+    let file = |bytes: usize| Value::from(objects::base64(&vec![0; bytes]));
+    let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
+    let whole = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [part], "metadata": {} } });
+    for (place, name, fits, exceeds) in [
+        ("/message", "messageId", text(ID_BYTES_MAX), text(ID_BYTES_MAX + 1)),
+        ("/message", "parts", list(PARTS_MAX, part.clone()), list(PARTS_MAX + 1, part.clone())),
+        ("/message", "extensions", list(NAMES_MAX, json!("x")), list(NAMES_MAX + 1, json!("x"))),
+        (
+            "/message",
+            "referenceTaskIds",
+            list(NAMES_MAX, json!("x")),
+            list(NAMES_MAX + 1, json!("x")),
+        ),
+        ("/message", "extensions", json!([text(URL_BYTES_MAX)]), json!([text(URL_BYTES_MAX + 1)])),
+        ("/message/parts/0", "text", text(TEXT_BYTES_MAX), text(TEXT_BYTES_MAX + 1)),
+        (
+            "/message",
+            "parts",
+            json!([{ "raw": file(FILE_BYTES_MAX) }]),
+            json!([{ "raw": file(FILE_BYTES_MAX + 1) }]),
+        ),
+        ("/message/metadata", "x", nested(NESTING_MAX - 3), nested(NESTING_MAX - 2)),
+    ] {
+        for (value, fine) in [(fits, true), (exceeds, false)] {
+            let mut params = whole.clone();
+            params
+                .pointer_mut(place)
+                .unwrap()
+                .as_object_mut()
+                .unwrap()
+                .insert(name.to_owned(), value);
+            let read = read_call(Form::V1_0, OperationKind::Send, &params, &fresh());
+            assert_eq!(read.is_ok(), fine, "{place} {name}");
+        }
+    }
+}
+
+#[test]
 fn proto_json_is_read_as_any_peer_writes_it() {
     let params = json!({
         "message": {
