@@ -17,6 +17,7 @@ pub mod offline;
 pub mod path_rule;
 pub mod ports;
 pub mod price;
+pub mod recent;
 pub mod reply;
 pub mod retrieval;
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! An embedder that remembers: the same words are not embedded, or paid for, twice in a row.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::ports::{EmbedFor, Embedder, Later, PortError};
+use agent::recent::Recent;
 
 /// What a remembered text takes besides its letters and its vector, by estimate.
 const ENTRY_BYTES: usize = 160;
@@ -12,39 +12,24 @@ const ENTRY_BYTES: usize = 160;
 /// that many ask, cost what is new of them.
 pub struct Remembering {
     inner: Arc<dyn Embedder>,
-    bytes_max: usize,
-    known: Mutex<Known>,
+    known: Mutex<Recent<Key, Vec<f32>>>,
 }
 
-#[derive(Default)]
-struct Known {
-    /// By the text itself, so that nobody's text can pass for another's.
-    vectors: HashMap<Key, Remembered>,
-    /// The keys that are there, in the order in which they may have to go.
-    order: VecDeque<Key>,
-    bytes: usize,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     is_query: bool,
+    /// The text itself, so that nobody's text can pass for another's.
     text: Arc<str>,
-}
-
-struct Remembered {
-    vector: Vec<f32>,
-    /// Asked for since its turn to go came last.
-    is_used: bool,
 }
 
 impl Remembering {
     /// Remembers for `inner`, in no more than about so many bytes.
     #[must_use]
     pub fn new(inner: Arc<dyn Embedder>, bytes_max: usize) -> Self {
-        Self { inner, bytes_max, known: Mutex::default() }
+        Self { inner, known: Mutex::new(Recent::new(bytes_max)) }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, Recent<Key, Vec<f32>>> {
         // Nothing that can panic happens between two changes that belong together.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,7 +49,7 @@ impl Embedder for Remembering {
             let keys: Vec<Key> = texts.iter().map(|text| Key::new(text, purpose)).collect();
             let mut vectors: Vec<Option<Vec<f32>>> = {
                 let mut known = self.known();
-                keys.iter().map(|key| known.find(key)).collect()
+                keys.iter().map(|key| known.get(key)).collect()
             };
             let unknown = texts.iter().zip(&vectors).filter(|(_, vector)| vector.is_none());
             let missing: Vec<String> = unknown.map(|(text, _)| text.clone()).collect();
@@ -74,7 +59,8 @@ impl Embedder for Remembering {
                 for (place, key) in vectors.iter_mut().zip(keys) {
                     if place.is_none() {
                         let vector = given.next().ok_or_else(too_few)?;
-                        known.keep(key, &vector, self.bytes_max);
+                        let bytes = key.text.len() + size_of_val(vector.as_slice()) + ENTRY_BYTES;
+                        known.put(key, vector.clone(), bytes);
                         *place = Some(vector);
                     }
                 }
@@ -92,41 +78,6 @@ impl Key {
     fn new(text: &str, purpose: EmbedFor) -> Self {
         Self { is_query: purpose == EmbedFor::Query, text: text.into() }
     }
-}
-
-impl Known {
-    fn find(&mut self, key: &Key) -> Option<Vec<f32>> {
-        let remembered = self.vectors.get_mut(key)?;
-        remembered.is_used = true;
-        Some(remembered.vector.clone())
-    }
-
-    fn keep(&mut self, key: Key, vector: &[f32], bytes_max: usize) {
-        let remembered = Remembered { vector: vector.to_vec(), is_used: false };
-        let bytes = bytes(&key, &remembered);
-        if bytes > bytes_max || self.vectors.insert(key.clone(), remembered).is_some() {
-            return;
-        }
-        self.bytes += bytes;
-        self.order.push_back(key);
-        while self.bytes > bytes_max {
-            let Some(oldest) = self.order.pop_front() else { break };
-            match self.vectors.get_mut(&oldest) {
-                Some(remembered) if remembered.is_used => {
-                    remembered.is_used = false;
-                    self.order.push_back(oldest);
-                }
-                _ => {
-                    let gone = self.vectors.remove(&oldest);
-                    self.bytes -= gone.map_or(0, |gone| self::bytes(&oldest, &gone));
-                }
-            }
-        }
-    }
-}
-
-fn bytes(key: &Key, remembered: &Remembered) -> usize {
-    key.text.len() + size_of_val(remembered.vector.as_slice()) + ENTRY_BYTES
 }
 
 #[cfg(test)]
@@ -182,7 +133,7 @@ mod tests {
             embed(&embedder, &["0"], EmbedFor::Query).await;
         }
         assert_eq!(inner.asked.lock().unwrap().len(), 100, "the first was asked for all the time");
-        let known = embedder.known();
-        assert!(known.bytes <= 2000 && known.order.len() == known.vectors.len());
+        embed(&embedder, &["1"], EmbedFor::Query).await;
+        assert_eq!(inner.asked.lock().unwrap().len(), 101, "the second was not");
     }
 }

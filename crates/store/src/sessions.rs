@@ -39,7 +39,8 @@ impl Row {
     /// Where to list it from now on: where it is, while that is early by less than the step and not late.
     fn listed_for(&self, expires_at: Timestamp) -> Timestamp {
         let listed_at = self.listed_at();
-        let is_near = (listed_at.0..listed_at.0 + EXPIRY_STEP).contains(&expires_at.0);
+        let is_near =
+            (listed_at.0..listed_at.0.saturating_add(EXPIRY_STEP)).contains(&expires_at.0);
         if is_near { listed_at } else { expires_at }
     }
 }
@@ -151,30 +152,43 @@ impl Sessions for Store {
 
     fn forget_expired(&self, now: Timestamp, limit: usize) -> Later<'_, u64> {
         Box::pin(self.writer.write(move |transaction| {
-            let expired: Vec<(TenantId, SessionId)> = {
-                let expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
-                // Up to this moment: a session is gone when its time has come.
-                let rows = expiry.range((0, "", "")..=(now.0, LAST, LAST))?.take(limit);
-                rows.map(|row| {
-                    let row = row?;
-                    let (_, tenant, id) = row.0.value();
-                    names((tenant, id))
-                })
-                .collect::<Result<_, redb::Error>>()?
-            };
             let mut forgotten = 0;
-            for (tenant, id) in &expired {
-                match row_of(transaction, tenant, id)? {
-                    Some(row) if now < row.expires_at => list_anew(transaction, tenant, row)?,
-                    row => {
-                        remove(transaction, tenant, id, row.as_ref())?;
-                        forgotten += 1;
+            // Those that are listed anew do not count, and are not met again.
+            while forgotten < limit {
+                let listed = listed_until(transaction, now, limit - forgotten)?;
+                if listed.is_empty() {
+                    break;
+                }
+                for (tenant, id) in &listed {
+                    match row_of(transaction, tenant, id)? {
+                        Some(row) if now < row.expires_at => list_anew(transaction, tenant, row)?,
+                        row => {
+                            remove(transaction, tenant, id, row.as_ref())?;
+                            forgotten += 1;
+                        }
                     }
                 }
             }
-            Ok(forgotten)
+            Ok(forgotten as u64)
         }))
     }
+}
+
+/// The first sessions whose listed expiry has come.
+fn listed_until(
+    transaction: &WriteTransaction,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<(TenantId, SessionId)>, redb::Error> {
+    let expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
+    // Up to this moment: a session is gone when its time has come.
+    let rows = expiry.range((0, "", "")..=(now.0, LAST, LAST))?.take(limit);
+    rows.map(|row| {
+        let row = row?;
+        let (_, tenant, id) = row.0.value();
+        names((tenant, id))
+    })
+    .collect()
 }
 
 fn oldest_first<T>(mut newest: Vec<T>) -> Vec<T> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldhash::quality::RandomState;
 
-/// Places for pieces, a power of two: 512 KiB, beyond which more places were seldom of use.
+/// Places for pieces, a power of two: 512 KiB, more places than a corpus has common words.
 const PLACES: usize = 1 << 16;
 
 /// Longest piece that is remembered, in bytes: longer ones are hardly ever the same.

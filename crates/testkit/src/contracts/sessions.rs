@@ -46,6 +46,23 @@ pub async fn expires_when_it_is_told(sessions: &dyn Sessions) {
         assert_eq!(sessions.forget_expired(end, 1_000).await.unwrap(), 1, "{moved}");
         assert_eq!(sessions.session(&mine, &id, NOW).await.unwrap(), None, "{moved}");
     }
+    a_session_in_use_takes_no_place_of_one_that_has_expired(sessions).await;
+}
+
+async fn a_session_in_use_takes_no_place_of_one_that_has_expired(sessions: &dyn Sessions) {
+    let (mine, used, left) = (tenant("places"), name("a"), name("b"));
+    let mut session = Session::new(used.clone(), NOW);
+    let first = next(&mut session, 0, "first");
+    let expiry = first.expires_at;
+    assert!(sessions.keep(&mine, first).await.unwrap());
+    let mut second = next(&mut session, 1, "second");
+    second.expires_at = Timestamp(expiry.0 + 1);
+    assert!(sessions.keep(&mine, second).await.unwrap());
+    let mut other = Session::new(left.clone(), NOW);
+    assert!(sessions.keep(&mine, next(&mut other, 0, "left")).await.unwrap());
+    assert_eq!(sessions.forget_expired(expiry, 1).await.unwrap(), 1);
+    assert_eq!(sessions.session(&mine, &left, NOW).await.unwrap(), None);
+    assert!(sessions.session(&mine, &used, expiry).await.unwrap().is_some());
 }
 
 fn name(text: &str) -> SessionId {
