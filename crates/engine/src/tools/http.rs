@@ -15,6 +15,8 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
+use super::access::LoginError;
+
 /// Bytes of one answer or event: a list of the largest size that is taken, twice.
 pub(super) const ANSWER_BYTES_MAX: usize = 8 << 20;
 
@@ -41,6 +43,8 @@ pub(super) enum HttpError {
     Redirect,
     #[error("HTTP {status}: {body}")]
     Status { status: u16, body: String },
+    #[error(transparent)]
+    Login(#[from] LoginError),
 }
 
 /// An error without the address: its query may hold a key.
@@ -68,6 +72,17 @@ impl BoundedClient {
             .connect_timeout(connect_time_max)
             .build()?;
         Ok(Self(client))
+    }
+
+    /// What a server says to a request without a token: how to log in, if that is what it wants.
+    pub(super) async fn challenge(&self, uri: &str) -> Result<Option<String>, HttpError> {
+        let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        let request = self.0.post(uri).header(ACCEPT, "text/event-stream, application/json");
+        let response = request.json(&message).send().await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(None);
+        }
+        Ok(Some(text_header(&response, WWW_AUTHENTICATE.as_str()).unwrap_or_default()))
     }
 
     async fn post(
