@@ -8,7 +8,9 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{RequestBuilder, Response, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, InsufficientScopeError, SseError, StreamableHttpClient, StreamableHttpError,
     StreamableHttpPostResponse,
@@ -122,6 +124,7 @@ impl BoundedClient {
         let expects_answer = matches!(message, ClientJsonRpcMessage::Request(_));
         match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
             Ok(answer) if kind.starts_with("application/json") => {
+                let answer = unless_evasive(&message, answer);
                 Ok(StreamableHttpPostResponse::Json(answer, session))
             }
             _ if !expects_answer => Ok(StreamableHttpPostResponse::Accepted),
@@ -130,6 +133,24 @@ impl BoundedClient {
                 format!("no JSON-RPC: {error}").into(),
             )),
         }
+    }
+}
+
+/// A server of the old era may answer what it does not know with nothing, instead of saying that it does not know it.
+fn unless_evasive(
+    message: &ClientJsonRpcMessage,
+    answer: ServerJsonRpcMessage,
+) -> ServerJsonRpcMessage {
+    match (message, &answer) {
+        (ClientJsonRpcMessage::Request(request), ServerJsonRpcMessage::Response(response))
+            if matches!(request.request, ClientRequest::DiscoverRequest(_))
+                && matches!(response.result, ServerResult::EmptyResult(_)) =>
+        {
+            let why = "the greeting of the new era was answered with nothing";
+            let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None);
+            ServerJsonRpcMessage::error(error, Some(request.id.clone()))
+        }
+        _ => answer,
     }
 }
 
