@@ -9,7 +9,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::names::TenantId;
 use agent::ports::Clock;
@@ -21,7 +21,7 @@ use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, StoredCredentials,
 };
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::connection::shortened;
 use super::handler::host_of;
@@ -64,8 +64,10 @@ pub(super) struct Access {
     pub(super) settings: LoginSettings,
     pub(super) parts: LoginParts,
     pub(super) clock: Arc<dyn Clock>,
-    /// What was read or got last; one at a time gets a new one.
+    /// What was read or got last.
     known: Mutex<Known>,
+    /// One at a time gets a new one: the others find it.
+    turn: Semaphore,
 }
 
 #[derive(Default)]
@@ -98,7 +100,16 @@ impl Access {
         parts: LoginParts,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { tenant, server, url, settings, parts, clock, known: Mutex::default() }
+        Self {
+            tenant,
+            server,
+            url,
+            settings,
+            parts,
+            clock,
+            known: Mutex::default(),
+            turn: Semaphore::new(1),
+        }
     }
 
     /// Begins as if nobody had logged in yet; what is kept stays until there is something new.
@@ -109,23 +120,23 @@ impl Access {
 
     /// A token that is good, if there is one.
     pub(super) async fn token(&self) -> Result<Option<String>, LoginError> {
-        let mut known = self.known.lock().await;
-        let Some(kept) = self.read(&mut known).await? else { return Ok(None) };
+        let _turn = self.turn().await?;
+        let Some(kept) = self.read().await? else { return Ok(None) };
         match kept.token_at(self.clock.now()) {
             Some(token) => Ok(Some(token)),
-            None => self.renew(&mut known, kept).await,
+            None => self.renew(kept).await,
         }
     }
 
     /// A token in place of one that the server has refused, if there is one without a new login.
     pub(super) async fn instead_of(&self, refused: &str) -> Result<Option<String>, LoginError> {
-        let mut known = self.known.lock().await;
+        let _turn = self.turn().await?;
         // Another process may have logged in since.
-        *known = Known::NotRead;
-        let Some(kept) = self.read(&mut known).await? else { return Ok(None) };
+        self.learn(Known::NotRead);
+        let Some(kept) = self.read().await? else { return Ok(None) };
         match kept.token_at(self.clock.now()).filter(|token| token != refused) {
             Some(token) => Ok(Some(token)),
-            None => self.renew(&mut known, kept).await,
+            None => self.renew(kept).await,
         }
     }
 
@@ -135,13 +146,13 @@ impl Access {
         challenge: &str,
         demanded: Option<&str>,
     ) -> Result<String, LoginError> {
-        let mut known = self.known.lock().await;
-        let before = self.read(&mut known).await?;
+        let _turn = self.turn().await?;
+        let before = self.read().await?;
         if self.settings.grant == Grant::Browser && self.parts.browser.is_none() {
             if before.is_none() {
                 // Another process may have logged in since.
-                *known = Known::NotRead;
-                let since = self.read(&mut known).await?;
+                self.learn(Known::NotRead);
+                let since = self.read().await?;
                 if let Some(token) = since.and_then(|kept| kept.token_at(self.clock.now())) {
                     return Ok(token);
                 }
@@ -175,7 +186,7 @@ impl Access {
         let mut kept = self.granted(manager, &metadata, &scopes, before).await?;
         kept.challenge = Some(challenge.to_owned());
         let token = kept.token().ok_or_else(|| LoginError::new("the login gave no token"))?;
-        self.keep(&mut known, Some(kept)).await?;
+        self.keep(kept).await?;
         Ok(token)
     }
 
@@ -334,11 +345,7 @@ impl Access {
     }
 
     /// Renews a token; none, if only a new login helps.
-    async fn renew(
-        &self,
-        known: &mut Known,
-        mut kept: Box<Kept>,
-    ) -> Result<Option<String>, LoginError> {
+    async fn renew(&self, mut kept: Box<Kept>) -> Result<Option<String>, LoginError> {
         let Some(credentials) = kept.credentials.clone() else { return Ok(None) };
         if self.settings.grant != Grant::Browser {
             return Ok(None);
@@ -363,13 +370,13 @@ impl Access {
         }
         kept.credentials = Some(taken(&store).await?);
         let token = kept.token();
-        self.keep(known, Some(*kept)).await?;
+        self.keep(*kept).await?;
         Ok(token)
     }
 
     /// What is kept for this server at this address.
-    async fn read(&self, known: &mut Known) -> Result<Option<Box<Kept>>, LoginError> {
-        if let Known::Read(kept) = known {
+    async fn read(&self) -> Result<Option<Box<Kept>>, LoginError> {
+        if let Known::Read(kept) = &*self.known.lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(kept.clone());
         }
         let sealed = self.parts.vault.load(&self.tenant, &self.server).await;
@@ -377,18 +384,24 @@ impl Access {
         let kept = sealed.and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
         // A token for another address would be shown to a stranger.
         let kept = kept.filter(|kept| kept.url == self.url).map(Box::new);
-        *known = Known::Read(kept.clone());
+        self.learn(Known::Read(kept.clone()));
         Ok(kept)
     }
 
-    async fn keep(&self, known: &mut Known, kept: Option<Kept>) -> Result<(), LoginError> {
-        if let Some(kept) = &kept {
-            let bytes = serde_json::to_vec(kept).map_err(|error| failed(&error))?;
-            let saved = self.parts.vault.save(&self.tenant, &self.server, bytes).await;
-            saved.map_err(|error| failed(&error))?;
-        }
-        *known = Known::Read(kept.map(Box::new));
+    async fn keep(&self, kept: Kept) -> Result<(), LoginError> {
+        let bytes = serde_json::to_vec(&kept).map_err(|error| failed(&error))?;
+        let saved = self.parts.vault.save(&self.tenant, &self.server, bytes).await;
+        saved.map_err(|error| failed(&error))?;
+        self.learn(Known::Read(Some(Box::new(kept))));
         Ok(())
+    }
+
+    fn learn(&self, known: Known) {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, LoginError> {
+        self.turn.acquire().await.map_err(|error| failed(&error))
     }
 
     fn kept(
