@@ -72,7 +72,7 @@ const ROOMS: &[Room] = &[
             "zip",
         ],
     ),
-    pure("a2a", &[], &["futures-util", "serde", "serde_json", "thiserror"]),
+    pure("a2a", &[], &["base64", "serde", "serde_json", "thiserror"]),
     room("bench", &["agent", "extract", "index", "models"]),
     room("index", &["agent"]),
     room("store", &["agent", "a2a"]),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::ProtocolVersion;
@@ -20,6 +21,10 @@ use super::handler::{Handler, Shared};
 use super::http::{ANSWER_BYTES_MAX, BoundedClient};
 use super::settings::{Launch, ServerSettings};
 use crate::tasks::Tasks;
+
+/// How long the library waits for an answer to the new greeting before it gives the old one on the same pipe. A program
+/// that takes longer to start answers both, in an order that the library takes for an error: it is greeted anew.
+const PROBE_WAIT: Duration = Duration::from_secs(10);
 
 /// What a connection is made with.
 #[derive(Clone)]
@@ -42,11 +47,13 @@ pub(super) async fn connect(
         legacy_version: Some(ProtocolVersion::V_2025_11_25),
     };
     let words = LastWords::default();
+    let started = tokio::time::Instant::now();
     let tried =
         tokio::time::timeout(settings.waits.connect, greet(settings, shared, ground, &words, auto));
     let outcome = match tried.await {
-        Ok(outcome) => outcome,
-        Err(_) => {
+        Ok(Ok(link)) => Ok(link),
+        Ok(Err(why)) if started.elapsed() < PROBE_WAIT => Err(why),
+        Ok(Err(_)) | Err(_) => {
             let old = greet(settings, shared, ground, &words, ClientLifecycleMode::Initialize);
             let again = tokio::time::timeout(settings.waits.connect, old).await;
             again.unwrap_or_else(|_| Err("it does not answer".to_owned()))

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::wire::{Answer, HEADER_BYTES_MAX, Request};
 
-/// Memory for one document and everything made of it.
+/// Memory for one document and everything made of it, besides the program itself.
 const MEMORY_BYTES_MAX: u64 = 512 << 20;
 
 /// Processor time for one document.
@@ -66,7 +66,7 @@ fn read(request: &Request, bytes: &[u8]) -> (bool, Vec<u8>) {
 
 /// After this, no document can make the process open a file or a connection, grow without end or write to disk.
 fn give_up_rights() -> io::Result<()> {
-    limit(Resource::As, MEMORY_BYTES_MAX)?;
+    limit(Resource::As, program_bytes() + MEMORY_BYTES_MAX)?;
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, 0)?;
     // Input, output and errors are open already; a fourth descriptor, be it a file or a socket, cannot be had.
@@ -77,6 +77,14 @@ fn give_up_rights() -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
     }
     Ok(())
+}
+
+/// What the program takes of the address space before it has read anything; 0 where nobody tells.
+fn program_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
+    let kibibytes = size.and_then(|size| size.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
 }
 
 /// The limit counts from the process's start, so that it has to be moved for each document.

@@ -74,7 +74,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(mcp: &Mcp) -> Vec<Route<S>> {
         Route::get(MCP_PATH, READ, "Streams what an MCP session is told without asking", handler())
             .gives_other(StatusCode::OK, "text/event-stream"),
         Route::delete(MCP_PATH, READ, "Ends an MCP session", handler())
-            .gives_nothing(StatusCode::ACCEPTED),
+            .gives_nothing(StatusCode::NO_CONTENT),
     ];
     routes.into_iter().map(|route| route.tag("mcp")).collect()
 }
@@ -138,8 +138,13 @@ impl Endpoint {
             Bytes::new()
         };
         let request = ::http::Request::from_parts(parts, Full::new(message));
+        let is_goodbye = request.method() == Method::DELETE;
         let mut answer = self.service.handle(request).await;
         self.bind(answer.headers_mut(), &caller);
+        if is_goodbye && answer.status() == StatusCode::ACCEPTED {
+            // It has ended by now, and some clients take anything but 200 and 204 for a failure.
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+        }
         let kind = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         if !kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
             return Ok(answer.map(Body::new));

@@ -167,12 +167,12 @@ async fn a_session_is_its_owners_alone() {
         for method in [reqwest::Method::GET, reqwest::Method::DELETE] {
             let status = thief.bare(method.clone()).send().await.unwrap().status().as_u16();
             // An end of what is not there is no error, and ends nothing.
-            assert_eq!(status, if method == reqwest::Method::GET { 404 } else { 202 }, "{method}");
+            assert_eq!(status, if method == reqwest::Method::GET { 404 } else { 204 }, "{method}");
         }
     }
     assert_eq!(session.say_method("tools/list", json!({})).await.status, 200);
     let ended = session.bare(reqwest::Method::DELETE).send().await.unwrap();
-    assert_eq!(ended.status(), 202);
+    assert_eq!(ended.status(), 204);
     assert_eq!(session.say_method("tools/list", json!({})).await.status, 404);
 }
 
