@@ -28,3 +28,6 @@ pub use host::{Catalogue, Entry, Host, HostParts, HostRules, ServerLine, ServerS
 pub use settings::{Launch, ServerSettings, Waits};
 
 pub use self::connection::{Progress, PromptLine, ResourceLine};
+
+/// How much the library for logins may log at most: when it is asked for everything, it says codes aloud.
+pub const LOGGED: &str = "rmcp::transport::auth=info";
