@@ -35,7 +35,7 @@ pub(crate) fn test() -> Result<()> {
     } else {
         step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &peers)?;
     }
-    crate::conformance::run(&["--server"])
+    crate::conformance::run(&[])
 }
 
 fn has_nextest() -> bool {

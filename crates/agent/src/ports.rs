@@ -17,7 +17,7 @@ use crate::names::{CollectionName, DocumentId, TenantId};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
 };
-pub use self::tools::{ActivityList, ToolRecords};
+pub use self::tools::{ActivityList, LoginVault, ToolRecords};
 
 /// Why a port did not do what it was asked; variants by who can do something about it.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,7 @@
 pub mod activity;
 pub mod definition;
 pub mod listing;
+pub mod login;
 pub mod naming;
 pub mod offer;
 pub mod outcome;

@@ -3,24 +3,31 @@
 //! Each tenant has its own connections, so that what a server keeps about one is never seen by another. A server is
 //! started when it is first needed; one that misbehaves costs its own callers their time-out, and nobody else anything.
 
+mod access;
 mod calls;
 mod child;
 mod connection;
 mod convert;
 mod desk;
+mod doorway;
 mod greeting;
 mod handler;
 mod host;
 mod http;
 mod journal;
 mod keeper;
+mod login;
 mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use access::{Browser, Enterprise, Grant, LoginParts, LoginSettings, Outside};
 pub use calls::{CallError, Caller};
 pub use desk::{Desk, OpenQuestion};
 pub use host::{Catalogue, Entry, Host, HostParts, HostRules, ServerLine, ServerState};
 pub use settings::{Launch, ServerSettings, Waits};
 
 pub use self::connection::{Progress, PromptLine, ResourceLine};
+
+/// How much the library for logins may log at most: when it is asked for everything, it says codes aloud.
+pub const LOGGED: &str = "rmcp::transport::auth=info";

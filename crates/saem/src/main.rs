@@ -147,7 +147,7 @@ fn start_log(config: &Config, verbose: u8, command: &Command) -> Result<Option<t
     } else {
         format!("{level},{},{traced}=off", server::mcp::LOGGED)
     };
-    let filter = EnvFilter::new(filter);
+    let filter = EnvFilter::new(format!("{filter},{}", engine::tools::LOGGED));
     let log = if config.log.format == "json" { log.json().boxed() } else { log.boxed() };
     let (layer, sender) = traces::traces(&config.telemetry)?.unzip();
     let layer = layer.map(|layer| layer.with_filter(filter_fn(move |of| of.target() == traced)));

@@ -1,6 +1,7 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
 pub(crate) mod copilot;
+pub(crate) mod logins;
 pub(crate) mod mcp;
 pub(crate) mod tools;
 
@@ -199,7 +200,7 @@ fn readers(config: &Config) -> Result<Pool> {
     }))
 }
 
-fn egress(config: &Config) -> Result<EgressRules> {
+pub(crate) fn egress(config: &Config) -> Result<EgressRules> {
     let mut rules = EgressRules::default();
     for network in &config.egress.allow_private {
         rules.allow_private.push(network.parse().with_context(|| {

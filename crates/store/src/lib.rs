@@ -11,7 +11,9 @@ pub mod redis;
 mod sessions;
 mod tables;
 mod tools;
+mod vault;
 mod writer;
 
 pub use redb_file::{OpenError, Options, Store};
+pub use vault::FileVault;
 pub use writer::Health;

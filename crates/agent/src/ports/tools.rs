@@ -54,3 +54,17 @@ pub trait ToolRecords: Send + Sync {
     /// Forgets calls from before `activity_before`, and yeses that have expired by `now`; says how many of both.
     fn forget_tool_records(&self, activity_before: Timestamp, now: Timestamp) -> Later<'_, u64>;
 }
+
+/// Keeps what lets us into a server of tools, sealed. What one tenant has at one server is never given for another.
+pub trait LoginVault: Send + Sync {
+    fn load<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId)
+    -> Later<'a, Option<Vec<u8>>>;
+    fn save<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        server: &'a ServerId,
+        secret: Vec<u8>,
+    ) -> Later<'a, ()>;
+    /// Says whether there was something.
+    fn clear<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId) -> Later<'a, bool>;
+}

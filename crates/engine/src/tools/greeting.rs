@@ -13,8 +13,10 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, ClientServiceExt};
 
+use super::access::Access;
 use super::child::{LastWords, Program};
 use super::connection::{Link, shortened};
+use super::doorway::Doorway;
 use super::handler::{Handler, Shared};
 use super::http::{ANSWER_BYTES_MAX, BoundedClient};
 use super::settings::{Launch, ServerSettings};
@@ -30,6 +32,8 @@ pub(super) struct Ground {
     pub(super) environment: BTreeMap<String, String>,
     pub(super) log: Option<PathBuf>,
     pub(super) tasks: Tasks,
+    /// The way in, where a server may want to know who comes.
+    pub(super) access: Option<Arc<Access>>,
 }
 
 /// Connects, in the new era if the server knows it. A server that is silent to the new greeting gets the old one.
@@ -88,6 +92,7 @@ async fn greet(
         }
         Launch::Address { url, headers } => {
             let client = BoundedClient::new(settings.waits.connect).map_err(|e| e.to_string())?;
+            let client = Doorway { client, access: ground.access.clone() };
             let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
                 .custom_headers(header_map(headers)?)
                 .max_sse_event_size(ANSWER_BYTES_MAX);

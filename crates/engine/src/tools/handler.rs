@@ -209,7 +209,7 @@ fn shown(messages: &[Message]) -> String {
 }
 
 /// The host of an address that may be shown to a person: a web page, and nothing that hides where it leads.
-fn host_of(address: &str) -> Option<String> {
+pub(super) fn host_of(address: &str) -> Option<String> {
     let url = reqwest::Url::parse(address).ok()?;
     let host = url.host_str()?.to_owned();
     let is_local = matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]");

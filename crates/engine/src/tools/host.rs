@@ -20,6 +20,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::access::{Access, LoginParts};
 use super::calls::{CallError, Caller, absent, broken, down, failed};
 use super::connection::{Behalf, Link, PromptLine, ResourceLine};
 use super::greeting::Ground;
@@ -47,6 +48,8 @@ pub struct HostParts {
     pub tasks: Tasks,
     /// What servers may ask, after a yes; none, and no server is told that it could.
     pub model: Option<Arc<dyn LanguageModel>>,
+    /// How to get into servers that want to know who comes; none, and nobody gets in.
+    pub logins: Option<LoginParts>,
 }
 
 /// Plain values of the configuration.
@@ -400,15 +403,33 @@ impl Host {
         let key = (tenant.clone(), server.id.clone());
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let keeper = keepers.entry(key).or_insert_with(|| {
-            let log = self.rules.logs.as_ref().map(|logs| logs.join(format!("{}.log", server.id)));
-            let ground = Ground {
-                environment: self.rules.environment.clone(),
-                log,
-                tasks: self.parts.tasks.clone(),
-            };
+            let ground = self.ground(server, self.access(tenant, server));
             Arc::new(Keeper::start(server.clone(), &ground, self.lent.clone()))
         });
         Arc::clone(keeper)
+    }
+
+    pub(super) fn ground(&self, server: &ServerSettings, access: Option<Access>) -> Ground {
+        let log = self.rules.logs.as_ref().map(|logs| logs.join(format!("{}.log", server.id)));
+        Ground {
+            environment: self.rules.environment.clone(),
+            log,
+            tasks: self.parts.tasks.clone(),
+            access: access.map(Arc::new),
+        }
+    }
+
+    fn access(&self, tenant: &TenantId, server: &ServerSettings) -> Option<Access> {
+        let (parts, url) = (self.parts.logins.clone()?, server.launch.door()?);
+        let (id, settings) = (server.id.clone(), server.login.clone());
+        let clock = Arc::clone(&self.parts.clock);
+        Some(Access::new(tenant.clone(), id, url.to_owned(), settings, parts, clock))
+    }
+
+    /// Forgets a connection: the next caller gets a new one.
+    pub(super) fn forget(&self, tenant: &TenantId, server: &ServerId) {
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.remove(&(tenant.clone(), server.clone()));
     }
 
     fn state(&self, tenant: &TenantId, server: &ServerSettings) -> ServerState {

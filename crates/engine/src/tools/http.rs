@@ -8,12 +8,16 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{RequestBuilder, Response, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, InsufficientScopeError, SseError, StreamableHttpClient, StreamableHttpError,
     StreamableHttpPostResponse,
 };
 use sse_stream::{Sse, SseStream};
+
+use super::access::LoginError;
 
 /// Bytes of one answer or event: a list of the largest size that is taken, twice.
 pub(super) const ANSWER_BYTES_MAX: usize = 8 << 20;
@@ -41,6 +45,8 @@ pub(super) enum HttpError {
     Redirect,
     #[error("HTTP {status}: {body}")]
     Status { status: u16, body: String },
+    #[error(transparent)]
+    Login(#[from] LoginError),
 }
 
 /// An error without the address: its query may hold a key.
@@ -68,6 +74,17 @@ impl BoundedClient {
             .connect_timeout(connect_time_max)
             .build()?;
         Ok(Self(client))
+    }
+
+    /// What a server says to a request without a token: how to log in, if that is what it wants.
+    pub(super) async fn challenge(&self, uri: &str) -> Result<Option<String>, HttpError> {
+        let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        let request = self.0.post(uri).header(ACCEPT, "text/event-stream, application/json");
+        let response = request.json(&message).send().await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(None);
+        }
+        Ok(Some(text_header(&response, WWW_AUTHENTICATE.as_str()).unwrap_or_default()))
     }
 
     async fn post(
@@ -107,6 +124,7 @@ impl BoundedClient {
         let expects_answer = matches!(message, ClientJsonRpcMessage::Request(_));
         match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
             Ok(answer) if kind.starts_with("application/json") => {
+                let answer = unless_evasive(&message, answer);
                 Ok(StreamableHttpPostResponse::Json(answer, session))
             }
             _ if !expects_answer => Ok(StreamableHttpPostResponse::Accepted),
@@ -115,6 +133,24 @@ impl BoundedClient {
                 format!("no JSON-RPC: {error}").into(),
             )),
         }
+    }
+}
+
+/// A server of the old era may answer what it does not know with nothing, instead of saying that it does not know it.
+fn unless_evasive(
+    message: &ClientJsonRpcMessage,
+    answer: ServerJsonRpcMessage,
+) -> ServerJsonRpcMessage {
+    match (message, &answer) {
+        (ClientJsonRpcMessage::Request(request), ServerJsonRpcMessage::Response(response))
+            if matches!(request.request, ClientRequest::DiscoverRequest(_))
+                && matches!(response.result, ServerResult::EmptyResult(_)) =>
+        {
+            let why = "the greeting of the new era was answered with nothing";
+            let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None);
+            ServerJsonRpcMessage::error(error, Some(request.id.clone()))
+        }
+        _ => answer,
     }
 }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 use agent::tools::naming::ServerId;
 use agent::tools::policy::ServerRules;
 
+use super::access::LoginSettings;
+
 /// Bytes of a command that a list shows: a line.
 const SHOWN_BYTES_MAX: usize = 120;
 
@@ -23,6 +25,7 @@ pub struct ServerSettings {
     pub waits: Waits,
     /// Folders that the server is told it may work in.
     pub roots: Vec<PathBuf>,
+    pub login: LoginSettings,
 }
 
 /// How a server is reached.
@@ -60,6 +63,19 @@ impl fmt::Debug for Launch {
 }
 
 impl Launch {
+    /// The address of a server that may want a login: not one for which the owner has written down what to show.
+    #[must_use]
+    pub fn door(&self) -> Option<&str> {
+        match self {
+            Self::Address { url, headers }
+                if !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) =>
+            {
+                Some(url)
+            }
+            Self::Address { .. } | Self::Program { .. } => None,
+        }
+    }
+
     /// What people see of it in a list.
     #[must_use]
     pub fn shown(&self) -> String {

@@ -65,6 +65,7 @@ fn server(name: &str, launch: Launch) -> ServerSettings {
         rules: ServerRules { trust: Trust::Trusted, ..ServerRules::default() },
         waits: waits(),
         roots: Vec::new(),
+        login: LoginSettings::default(),
     }
 }
 
@@ -83,6 +84,7 @@ fn world_with(servers: Vec<ServerSettings>, model: Option<Arc<dyn LanguageModel>
         clock: Arc::new(HandClock::at(1_000)),
         tasks: tasks.clone(),
         model,
+        logins: None,
     };
     let path = [("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
     let rules = HostRules {

@@ -9,8 +9,8 @@ use agent::tools::activity::ActivityFilter;
 use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::policy::{Attendance, Influence};
 use agent::tools::question::Person;
-use anyhow::Result;
-use engine::tools::{Caller, Host};
+use anyhow::{Result, bail};
+use engine::tools::{Browser, Caller, Host};
 use serde_json::{Map, Value};
 use server::api::wire::tools::{
     AcceptedBody, ActivitiesBody, OffersBody, PromptMessagesBody, TakenBackBody, ToolOutputBody,
@@ -20,6 +20,10 @@ use server::api::wire::tools::{
 use super::Backend;
 use crate::config::Config;
 use crate::wiring::Installation;
+
+/// A login needs the person's own browser, and a server may be anywhere.
+const ONE_AT_A_TIME: &str =
+    "a server of Saem runs on the data folder: end it, log in or out, and start it again";
 
 /// A host on our own data folder.
 pub(crate) struct LocalTools {
@@ -108,6 +112,30 @@ impl Backend<LocalTools> {
                 Ok(ToolServersBody { servers: servers.into_iter().map(Into::into).collect() })
             }
             Self::Remote(client) => client.tool_servers().await,
+        }
+    }
+
+    /// Logs in at a server with a browser; says whether it wanted that.
+    pub(crate) async fn log_in(
+        &self,
+        server: &ServerId,
+        browser: Arc<dyn Browser>,
+        scopes: Vec<String>,
+    ) -> Result<bool> {
+        match self {
+            Self::Local(local) => {
+                let owner = Principal::local_owner();
+                Ok(Box::pin(local.host.log_in(&owner, server, browser, scopes)).await?)
+            }
+            Self::Remote(_) => bail!(ONE_AT_A_TIME),
+        }
+    }
+
+    /// Forgets a login; says whether there was one.
+    pub(crate) async fn log_out(&self, server: &ServerId) -> Result<bool> {
+        match self {
+            Self::Local(local) => Ok(local.host.log_out(&Principal::local_owner(), server).await?),
+            Self::Remote(_) => bail!(ONE_AT_A_TIME),
         }
     }
 

@@ -5,6 +5,7 @@ mod bridge;
 mod call;
 mod install;
 mod list;
+mod login;
 mod logs;
 mod prompt;
 mod read;
@@ -59,6 +60,13 @@ pub(crate) enum Mcp {
     },
     /// Run a prompt, or list those of a server
     Prompt(Prompt),
+    /// Log in at a server, in your browser
+    Login(login::Login),
+    /// Forget the login at a server
+    Logout {
+        /// The server's name
+        from: String,
+    },
     /// Show what a server's program has said on standard error
     Logs {
         /// The server's name
@@ -107,6 +115,8 @@ impl Mcp {
             | Self::Revoke { .. }
             | Self::Read { .. }
             | Self::Prompt(_)
+            | Self::Login(_)
+            | Self::Logout { .. }
             | Self::Logs { .. } => false,
         }
     }
@@ -128,6 +138,8 @@ pub(crate) async fn run(
         Mcp::Revoke { tool } => accept::revoke(&config, &tool, output).await,
         Mcp::Read { from, uri } => read::run(&config, &from, uri.as_deref(), output).await,
         Mcp::Prompt(order) => prompt::run(&config, order, output).await,
+        Mcp::Login(order) => Box::pin(login::run(&config, &order, output)).await,
+        Mcp::Logout { from } => login::log_out(&config, &from, output).await,
         Mcp::Logs { of, count } => logs::run(&config, &of, count, output),
     }
 }

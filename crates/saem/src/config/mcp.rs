@@ -1,6 +1,7 @@
 //! Settings of MCP. Servers of tools are read from our own file, and from the JSON that other programs use, as it is.
 
 mod entry;
+mod oauth;
 mod text;
 
 use std::collections::BTreeSet;

@@ -63,6 +63,7 @@ pub(crate) async fn host(
         clock: Arc::new(SystemClock),
         tasks: installation.tasks().clone(),
         model,
+        logins: Some(super::logins::parts(&installation.folder, super::egress(config)?)?),
     };
     Ok((Host::new(parts, rules), found.warnings))
 }

@@ -122,6 +122,7 @@ async fn standard_error_is_kept_in_a_file_of_its_own() {
         clock: Arc::new(HandClock::at(1)),
         tasks: tasks.clone(),
         model: None,
+        logins: None,
     };
     let rules = HostRules {
         servers: vec![settings],

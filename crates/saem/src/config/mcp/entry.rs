@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use super::oauth::OAuth;
 use super::text::expand;
 
 /// What becomes of a key that is not known.
@@ -24,13 +25,14 @@ pub(super) enum Strictness {
 }
 
 /// Keys that mean something here, in our own file.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "command",
     "args",
     "env",
     "cwd",
     "url",
     "headers",
+    "oauth",
     "enabled",
     "allow",
     "deny",
@@ -52,6 +54,7 @@ pub(super) struct Entry {
     #[serde(alias = "serverUrl", alias = "httpUrl")]
     url: Option<String>,
     headers: BTreeMap<String, String>,
+    oauth: OAuth,
     #[serde(rename = "type", alias = "transport")]
     kind: Option<String>,
     enabled: Option<bool>,
@@ -86,6 +89,7 @@ pub(super) fn read(
     entry.command.iter_mut().chain(&mut entry.url).try_for_each(fill)?;
     entry.args.iter_mut().try_for_each(fill)?;
     entry.env.values_mut().chain(entry.headers.values_mut()).try_for_each(fill)?;
+    entry.oauth.texts().try_for_each(fill)?;
     Ok(entry)
 }
 
@@ -124,6 +128,7 @@ impl Entry {
             rules: ServerRules { trust: self.trust, allow: self.allow, deny: self.deny },
             waits,
             roots: self.roots,
+            login: self.oauth.settings()?,
         })
     }
 }
