@@ -18,7 +18,7 @@ use agent::tools::redaction::redact;
 use agent::turn::{ToolUse, Turn, TurnId, batches};
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -101,7 +101,7 @@ impl Tooling {
             }
             Whom::Nobody => (Arc::new(Nobody) as Arc<dyn Person>, Attendance::Unattended),
         };
-        let one_at_a_time = tokio::sync::Mutex::new(());
+        let one_at_a_time = Semaphore::new(1);
         let person =
             Announcing { person, session: session.clone(), tell: tell.clone(), one_at_a_time };
         let caller = Caller {
@@ -313,13 +313,13 @@ struct Announcing {
     person: Arc<dyn Person>,
     session: String,
     tell: mpsc::Sender<TurnEvent>,
-    one_at_a_time: tokio::sync::Mutex<()>,
+    one_at_a_time: Semaphore,
 }
 
 impl Person for Announcing {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Reply> {
         Box::pin(async move {
-            let _turn = self.one_at_a_time.lock().await;
+            let _turn = self.one_at_a_time.acquire().await;
             let tool = match question {
                 Question::Call { tool, .. } => Some(tool.to_string()),
                 Question::Form { .. } | Question::Link { .. } | Question::Sample { .. } => None,
