@@ -7,6 +7,7 @@
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +17,11 @@ use crate::memory::{Entities, SaidTurn};
 use crate::model::{Message, Tokenizer};
 
 pub use self::tasks::{Conversation, fold, judge};
+pub use self::tools::{Given, ToolBudget, tool_definitions, tool_result};
 
 const ANSWER: &str = include_str!("../prompts/answer.md");
 const PARTIAL: &str = include_str!("../prompts/answer_partial.md");
+const TOOLS: &str = include_str!("../prompts/answer_tools.md");
 
 /// What a message costs besides its text.
 const MESSAGE_TOKENS: usize = 4;
@@ -71,6 +74,9 @@ pub enum PartKind {
     ShortTerm,
     Passage,
     Question,
+    /// The definitions of tools.
+    Tools,
+    ToolResult,
 }
 
 /// Whose words a part is.
@@ -83,6 +89,8 @@ pub enum Trust {
     Conversation,
     /// From a document: data, whatever it says.
     Document,
+    /// From a server of tools: data, whatever it says.
+    Tool,
 }
 
 /// One part, as it went in or did not.
@@ -112,6 +120,8 @@ pub struct Material<'a> {
     pub passages: &'a [Passage],
     /// The passages do not hold everything.
     pub is_partial: bool,
+    /// The model may have tools called.
+    pub has_tools: bool,
 }
 
 /// What a model gets to read.
@@ -194,7 +204,11 @@ impl Room<'_> {
     fn system(&mut self, material: &Material<'_>) -> String {
         let partial = if material.is_partial { PARTIAL.trim_end() } else { "" };
         let text = ANSWER.replace("{{language}}", language_name(material.language));
-        let text = text.replace("{{partial}}", partial).trim_end().to_owned();
+        let mut text = text.replace("{{partial}}", partial).trim_end().to_owned();
+        if material.has_tools {
+            text.push('\n');
+            text.push_str(TOOLS.trim_end());
+        }
         let wanted = self.tokenizer.count(&text) + MESSAGE_TOKENS + JOINTS_TOKENS;
         let tokens = wanted.min(self.left);
         self.note(PartKind::System, Trust::Ours, "instructions".to_owned(), tokens, wanted);

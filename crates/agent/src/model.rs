@@ -17,7 +17,9 @@ use serde_json::Value;
 
 pub use self::completion::{Completion, complete, gather};
 pub use self::error::{Limit, ModelError, Phase};
-pub use self::instructions::{answer_in_json, answer_tool, repair_json};
+pub use self::instructions::{
+    answer_in_json, answer_tool, call_in_text, repair_json, tools_in_text,
+};
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod policy;
 pub mod question;
 pub mod redaction;
+pub mod spoken;
 pub mod suspicion;
 
 /// Tools of one server that are taken: more than any model can choose from.

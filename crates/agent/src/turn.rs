@@ -1,11 +1,13 @@
 //! One chat turn as a value: it says what to do next and takes what came of it.
 //!
 //! Search everything, have the passages judged, then answer, look again, or read a section; three calls of tools at
-//! most, and in the end an answer or one of three fallbacks. Whatever a judge may say has an outcome here.
+//! most, and in the end an answer or one of three fallbacks. Whatever a judge may say has an outcome here. With tools
+//! of servers at hand, the answering model may have some called first, for so many rounds.
 
 mod record;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod verdict;
 
 use std::collections::BTreeSet;
@@ -14,9 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::filter::{Condition, Filter, TagValue, Test};
 use crate::knowledge::{Passage, Section};
+use crate::model::ToolCall;
 use crate::names::SectionId;
 
 pub use self::record::{Citation, Considered, ModelCall, Outcome, TurnId, TurnRecord};
+pub use self::tools::{CALLS_AT_ONCE_MAX, ToolUse, batches};
 pub use self::verdict::{NextAction, Verdict};
 
 /// The numbers of a turn; the defaults are the product's.
@@ -46,6 +50,12 @@ pub enum Step {
     Answer {
         ranked: Vec<usize>,
         is_partial: bool,
+    },
+    /// No document answers: see whether the model wants a tool, and fall back if it does not.
+    SeekTool(Fallback),
+    /// Have these tools of servers called, as the model wants.
+    CallTools {
+        calls: Vec<ToolCall>,
     },
     FallBack(Fallback),
 }
@@ -111,6 +121,8 @@ pub enum Done {
         #[serde(skip_serializing_if = "Option::is_none")]
         without_judge: Option<String>,
     },
+    /// A tool of a server was called, or was not allowed to be.
+    Used(ToolUse),
 }
 
 /// A turn on its way.
@@ -126,6 +138,12 @@ pub struct Turn {
     verdict: Option<Verdict>,
     next: Step,
     done: Vec<Done>,
+    /// Rounds in which the model may still have tools called.
+    tool_rounds_left: usize,
+    /// What follows the calls of tools.
+    after_tools: Option<Step>,
+    /// What would have been said if no tool had been wanted.
+    instead: Option<Fallback>,
 }
 
 impl Turn {
@@ -143,7 +161,16 @@ impl Turn {
             verdict: None,
             next,
             done: Vec::new(),
+            tool_rounds_left: 0,
+            after_tools: None,
+            instead: None,
         }
+    }
+
+    /// Lets the answering model have tools called, for so many rounds.
+    #[must_use]
+    pub fn with_tools(self, rounds: usize) -> Self {
+        Self { tool_rounds_left: rounds, ..self }
     }
 
     #[must_use]
@@ -235,7 +262,7 @@ impl Turn {
         self.done.push(Done::Called { call, found, failed });
         let is_hopeless = self.passages.is_empty() && !self.has_conversation;
         self.next = if is_hopeless {
-            Step::FallBack(Fallback::InPreparation)
+            self.without_passages(Fallback::InPreparation)
         } else if is_first || found > 0 {
             Step::Judge
         } else {
@@ -257,9 +284,9 @@ impl Turn {
         if verdict.ranked_indices.is_empty() && needs_no_passage {
             Step::Answer { ranked: Vec::new(), is_partial: false }
         } else if verdict.ranked_indices.is_empty() {
-            Step::FallBack(Fallback::InPreparation)
+            self.without_passages(Fallback::InPreparation)
         } else if !is_sure {
-            Step::FallBack(Fallback::NotFound)
+            self.without_passages(Fallback::NotFound)
         } else {
             let ranked = verdict.ranked_indices.clone();
             Step::Answer { ranked, is_partial: !verdict.is_sufficient }

@@ -8,13 +8,15 @@ mod running;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod tooling;
+mod writing;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent::context::Budget;
+use agent::context::{Budget, ToolBudget};
 use agent::memory::{MemoryLimits, SaidTurn, SessionId};
 use agent::menu::Menu;
 use agent::model::{LanguageModel, Tokenizer};
@@ -28,9 +30,11 @@ use tracing::Instrument as _;
 pub use self::library::Library;
 use self::running::{Asked, Run};
 pub use self::sessions::{MemoryView, SessionView};
+pub use self::tooling::{ToolUser, Whom};
 use crate::error::EngineError;
 use crate::tasks::Tasks;
 use crate::telemetry::{self, Content};
+use crate::tools::Host;
 
 /// Longest question, in bytes: some pages of text.
 pub const QUESTION_BYTES_MAX: usize = 32 << 10;
@@ -48,6 +52,8 @@ pub struct CopilotParts {
     pub ledger: Arc<dyn Ledger>,
     pub audit: Arc<dyn Audit>,
     pub models: Roles,
+    /// Whose tools the answering model may have called; none, and it has none.
+    pub host: Option<Host>,
     pub tokenizer: Arc<dyn Tokenizer>,
     pub prices: PriceList,
     pub menu: Menu,
@@ -96,6 +102,10 @@ pub struct CopilotRules {
     pub turn: TurnLimits,
     pub memory: MemoryLimits,
     pub budget: Budget,
+    /// What tools may take beside it.
+    pub tool_budget: ToolBudget,
+    /// How often in a turn the model may have tools called before it answers.
+    pub tool_rounds: usize,
     /// Tokens for older turns that a question brings back; none for none.
     pub recall_tokens: Option<usize>,
     /// How long a session is kept after its last use.
@@ -115,6 +125,8 @@ impl Default for CopilotRules {
             turn: TurnLimits::default(),
             memory: MemoryLimits::default(),
             budget: Budget::default(),
+            tool_budget: ToolBudget::default(),
+            tool_rounds: 3,
             recall_tokens: None,
             session_kept: Duration::from_secs(24 * 3600),
             allowance: Allowance::default(),
@@ -148,6 +160,8 @@ pub struct Question {
     pub conversation: Talk,
     /// What was said before, oldest first, as the caller tells it; counts only where nothing is remembered.
     pub told: Vec<SaidTurn>,
+    /// For whom tools of servers may be used; none, and the turn uses none.
+    pub user: Option<ToolUser>,
 }
 
 /// Which conversation a question belongs to.
@@ -163,7 +177,13 @@ pub enum Talk {
 impl Question {
     #[must_use]
     pub fn new(text: String, conversation: Talk) -> Self {
-        Self { text, conversation, told: Vec::new() }
+        Self { text, conversation, told: Vec::new(), user: None }
+    }
+
+    /// Lets the turn use tools, for this person.
+    #[must_use]
+    pub fn with_tools(self, user: ToolUser) -> Self {
+        Self { user: Some(user), ..self }
     }
 }
 
@@ -182,10 +202,26 @@ pub enum TurnEvent {
 /// What Saem is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
-    Searching { query: String },
-    Judging { passages: usize },
-    Reading { title: String },
+    Searching {
+        query: String,
+    },
+    Judging {
+        passages: usize,
+    },
+    Reading {
+        title: String,
+    },
     Answering,
+    /// Tools of servers are called, at once.
+    CallingTools {
+        names: Vec<String>,
+    },
+    /// A call, or the server that it went to, waits for a person.
+    AwaitingApproval {
+        server: String,
+        tool: Option<String>,
+        session: String,
+    },
 }
 
 /// A turn on its way. Dropping it stops the turn; what there is of an answer is kept as incomplete.
@@ -250,7 +286,8 @@ impl Copilot {
         };
         let turn = TurnId::new(session, at, self.random()?);
         let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
-        let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept };
+        let user = question.user.filter(|user| user.principal.tenant == *tenant);
+        let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept, user };
         let is_end_alone = Arc::new(AtomicBool::new(false));
         let run = Run::new(self.clone(), asked, question.told, tell, Arc::clone(&is_end_alone));
         let span = telemetry::turn(tenant.as_str(), turn.session.as_str(), &turn.to_string());

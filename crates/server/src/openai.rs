@@ -7,7 +7,7 @@ mod tests;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use engine::chat::TurnEvent;
+use engine::chat::{ToolUser, TurnEvent, Whom};
 use http::header::{CONTENT_LENGTH, HOST, HeaderMap};
 use http::{HeaderValue, StatusCode};
 
@@ -67,7 +67,9 @@ async fn complete(
 ) -> Result<Response, Problem> {
     let request = ChatRequest::read(&body)?;
     let question = request.question(headers.get(SESSION_HEADER))?;
-    let asking = api.copilot.ask(&caller.tenant, question)?;
+    // Clients of this API have no way to answer a question about a tool.
+    let user = ToolUser { principal: caller.0.clone(), asked: Whom::Nobody };
+    let asking = api.copilot.ask(&caller.tenant, question.with_tools(user))?;
     let session = HeaderValue::from_str(asking.turn.session.as_str());
     let answering = Answering::new(&asking.turn, base(&headers), request.wants_usage());
     let mut response = if request.stream {

@@ -50,6 +50,7 @@ fn build(sizes: &Sizes, budget: &Budget) -> Context {
         short_term: &turns,
         passages: &passages,
         is_partial: false,
+        has_tools: false,
     };
     answer(&material, budget, &Words)
 }
@@ -134,6 +135,7 @@ fn a_passage_cannot_leave_its_fence() {
         short_term: &[],
         passages: &[hostile],
         is_partial: false,
+        has_tools: false,
     };
     let context = answer(&material, &Budget::default(), &Marks);
     let last = text_of(context.messages.last().unwrap());

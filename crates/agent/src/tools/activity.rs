@@ -17,6 +17,9 @@ pub struct Activity {
     pub principal: String,
     #[serde(default)]
     pub session: Option<String>,
+    /// The turn in which a model wanted it; none for a call of a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
     /// Our name of the server; none for a tool that is built in.
     pub server: Option<String>,
     pub tool: ToolName,
@@ -100,6 +103,7 @@ mod tests {
             at: Timestamp(5),
             principal: "owner".to_owned(),
             session: Some("s".to_owned()),
+            turn: None,
             server: Some("files".to_owned()),
             tool: "files__read".parse().unwrap(),
             arguments: json!({}),

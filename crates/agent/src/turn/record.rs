@@ -205,7 +205,7 @@ pub struct TurnRecord {
     pub query: String,
     pub citations: Vec<Citation>,
     pub menu: Vec<MenuLink>,
-    /// Searches, readings and verdicts, in order.
+    /// Searches, readings, verdicts and calls of tools, in order.
     pub done: Vec<Done>,
     pub passages: Vec<Considered>,
     /// What the model got to read, and what was left out.

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::knowledge::Excerpt;
 use crate::samples::{self, document};
+use crate::tools::activity::Ending;
 
 fn passage(digit: char, chunk: u32) -> Passage {
     let document = document(digit);
@@ -182,6 +183,59 @@ fn without_a_judge_the_evidence_stands_in() {
     assert_eq!(told[0]["tool"], "search_all");
 }
 
+fn call(name: &str) -> ToolCall {
+    ToolCall { id: format!("id-{name}"), name: name.to_owned(), arguments: json!({}) }
+}
+
+fn used(name: &str, ending: Ending) -> ToolUse {
+    let (name, arguments) = (name.to_owned(), json!({}));
+    ToolUse { name, server: None, arguments, ending, milliseconds: 1 }
+}
+
+#[test]
+fn the_model_may_have_tools_called_before_it_answers_for_so_many_rounds() {
+    let mut turn = found().with_tools(2);
+    turn.judged(Ok(enough()), Verdict::default());
+    for round in 0..2 {
+        assert_eq!(*turn.next(), answer(&[0], false), "{round}");
+        turn.wants(vec![call("a"), call("b")]);
+        assert_eq!(*turn.next(), Step::CallTools { calls: vec![call("a"), call("b")] });
+        turn.tools_called(vec![used("a", Ending::TimedOut), used("b", Ending::TimedOut)]);
+    }
+    assert!(!turn.has_tool_results());
+    turn.wants(vec![call("a")]);
+    assert_eq!(*turn.next(), answer(&[0], false), "two rounds are all");
+    let told = serde_json::to_value(turn.done()).unwrap();
+    assert_eq!((&told[2]["did"], &told[2]["name"]), (&json!("used"), &json!("a")));
+    let read: Vec<Done> = serde_json::from_value(told).unwrap();
+    assert_eq!(read.as_slice().get(2..), turn.done().get(2..));
+}
+
+#[test]
+fn where_no_document_answers_a_tool_may() {
+    let mut turn = Turn::new("x".to_owned(), false, TurnLimits::default()).with_tools(1);
+    turn.found(Ok(vec![]));
+    assert_eq!(*turn.next(), Step::SeekTool(Fallback::InPreparation));
+    let mut unwanted = turn.clone();
+    unwanted.wants(vec![]);
+    assert_eq!(*unwanted.next(), Step::FallBack(Fallback::InPreparation));
+    turn.wants((0..20).map(|_| call("a")).collect());
+    let Step::CallTools { calls } = turn.next() else { panic!("{:?}", turn.next()) };
+    assert_eq!(calls.len(), CALLS_AT_ONCE_MAX);
+    turn.tools_called(vec![used("a", Ending::Done)]);
+    assert_eq!(*turn.next(), answer(&[], false));
+    assert!(turn.has_tool_results() && turn.instead() == Some(Fallback::InPreparation));
+}
+
+#[test]
+fn calls_that_only_read_are_made_at_once_and_every_other_alone() {
+    let calls = [call("r1"), call("r2"), call("w1"), call("w2"), call("r3")];
+    let batches = batches(&calls, |name| name.starts_with('r'));
+    let names: Vec<Vec<&str>> =
+        batches.iter().map(|batch| batch.iter().map(|call| call.name.as_str()).collect()).collect();
+    assert_eq!(names, [vec!["r1", "r2"], vec!["w1"], vec!["w2"], vec!["r3"]]);
+}
+
 prop_compose! {
     fn any_verdict()(
         ranked_indices in prop::collection::vec(0usize..30, 0..6),
@@ -202,9 +256,13 @@ proptest! {
         verdicts in prop::collection::vec(any_verdict(), 8),
         finds in 0usize..4,
         has_conversation in any::<bool>(),
+        rounds in 0usize..4,
+        wanted in prop::collection::vec(0usize..12, 8),
     ) {
-        let mut turn = Turn::new("q".to_owned(), has_conversation, TurnLimits::default());
-        let (mut calls, mut judged) = (0, verdicts.into_iter());
+        let turn = Turn::new("q".to_owned(), has_conversation, TurnLimits::default());
+        let mut turn = turn.with_tools(rounds);
+        let (mut calls, mut judged, mut wanted) = (0, verdicts.into_iter(), wanted.into_iter());
+        let mut rounds_made = 0;
         loop {
             match turn.next().clone() {
                 Step::Call(Call::GetSection { section: id }) => {
@@ -217,9 +275,23 @@ proptest! {
                 }
                 Step::Judge => turn.judged(Ok(judged.next().unwrap()), Verdict::default()),
                 Step::Answer { ranked, .. } => {
-                    prop_assert!(has_conversation || !ranked.is_empty());
+                    let has_reason = has_conversation || turn.instead().is_some();
+                    prop_assert!(has_reason || !ranked.is_empty());
                     prop_assert!(ranked.iter().all(|index| *index < turn.passages().len()));
-                    break;
+                    let count = wanted.next().unwrap();
+                    if count == 0 || turn.tool_rounds_left() == 0 {
+                        break;
+                    }
+                    turn.wants((0..count).map(|_| call("t")).collect());
+                }
+                Step::SeekTool(_) => {
+                    prop_assert!(turn.tool_rounds_left() > 0);
+                    turn.wants((0..wanted.next().unwrap()).map(|_| call("t")).collect());
+                }
+                Step::CallTools { calls } => {
+                    rounds_made += 1;
+                    prop_assert!(calls.len() <= CALLS_AT_ONCE_MAX && rounds_made <= rounds);
+                    turn.tools_called(vec![used("t", Ending::TimedOut)]);
                 }
                 Step::FallBack(_) => break,
             }

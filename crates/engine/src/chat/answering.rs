@@ -1,56 +1,43 @@
 //! Writes the answer: by a model as it comes, or in the words of the documents and of the conversation.
 
-use agent::citation::Citing;
 use agent::context::{self, Material};
 use agent::knowledge::Passage;
 use agent::ledger::Component;
-use agent::model::{Finish, LanguageModel, ModelError, ModelEvent, ModelRequest, Usage};
+use agent::model::{LanguageModel, ModelRequest, ToolChoice};
 use agent::offline;
 use agent::reply;
-use agent::turn::{Citation, Outcome};
-use futures_util::StreamExt as _;
+use agent::turn::{Citation, Outcome, Turn};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::Doing;
-use super::running::{Answer, Run, Stopped, TIME_OVER};
+use super::running::{Answer, Run, Stopped};
+use super::tooling::Tooling;
+use super::writing::{End, Show, Written};
 use crate::telemetry;
 
-/// What a model's answer came to.
-struct Written {
-    text: String,
-    cited: Vec<usize>,
-    usage: Usage,
-    model: String,
-    end: End,
-}
-
-impl Written {
-    /// Ends before the server has counted: what it read of `bytes`, and wrote, has to be paid for all the same.
-    fn give_up(&mut self, end: End, bytes: usize) {
-        self.end = end;
-        self.usage += Usage::about(bytes, self.text.len());
-    }
-}
-
-enum End {
-    Whole,
-    /// Cut off by the model's or our limit on length.
-    Long,
-    Broken(String),
-    /// The reader left.
-    Left,
+/// What became of asking a model for the answer.
+enum Wrote {
+    Answer(Answer),
+    /// It wants tools called first; the turn knows which.
+    Calls,
+    /// Not a word, and why.
+    Nothing(String),
 }
 
 impl Run {
-    /// Answers from passages, best first, and leads whoever asks where something is.
+    /// Answers from passages, best first, and leads whoever asks where something is; none if the model wants tools
+    /// called first.
     pub(super) async fn answer(
         &mut self,
+        turn: &mut Turn,
         passages: Vec<Passage>,
         is_partial: bool,
-    ) -> Result<Answer, Stopped> {
+    ) -> Result<Option<Answer>, Stopped> {
         self.doing(Doing::Answering).await?;
-        let mut answer = self.answer_from(passages, is_partial).await?;
+        let Some(mut answer) = self.answer_from(turn, passages, is_partial).await? else {
+            return Ok(None);
+        };
         if reply::asks_where(&self.question) && answer.outcome.is_complete() {
             answer.menu = self.copilot.parts.menu.find(&self.query, self.language);
             let pages = reply::pages(self.language, &answer.menu);
@@ -59,39 +46,140 @@ impl Run {
                 answer.text.push_str(&pages);
             }
         }
-        Ok(answer)
+        Ok(Some(self.with_what_was_said(answer)))
+    }
+
+    /// The answer with the words that came before and between calls of tools.
+    fn with_what_was_said(&self, mut answer: Answer) -> Answer {
+        if let Some(tools) = &self.tools {
+            answer.text.insert_str(0, &tools.spoken);
+        }
+        answer
+    }
+
+    /// What there is of an answer whose reader left while tools were called.
+    pub(super) fn left_alone(&self) -> Answer {
+        let answer = self.with_what_was_said(Answer::plain(String::new(), Outcome::Incomplete));
+        Answer { text: answer.text.trim_end().to_owned(), ..answer }
     }
 
     async fn answer_from(
         &mut self,
+        turn: &mut Turn,
         passages: Vec<Passage>,
         is_partial: bool,
-    ) -> Result<Answer, Stopped> {
+    ) -> Result<Option<Answer>, Stopped> {
         let Some(model) = self.copilot.parts.models.answer.clone() else {
             let answer = self.quote(&passages, is_partial).await?;
             self.notes.push(reply::no_model(self.language).to_owned());
-            return Ok(answer);
+            return Ok(Some(answer));
         };
         let why = match self.may_ask() {
             Err(why) => why,
-            Ok(()) => match self.write(&*model, &passages, is_partial).await? {
-                Ok(answer) => return Ok(answer),
-                Err(why) => why,
+            Ok(()) => match self.write(turn, &*model, &passages, is_partial).await? {
+                Wrote::Answer(answer) => return Ok(Some(answer)),
+                Wrote::Calls => return Ok(None),
+                Wrote::Nothing(why) => why,
             },
         };
-        let answer = self.quote(&passages, is_partial).await?;
+        let answer = match turn.instead() {
+            Some(fallback) if passages.is_empty() => self.fall_back(fallback).await?,
+            _ => self.quote(&passages, is_partial).await?,
+        };
         self.notes.push(reply::model_failed(self.language, &why));
-        Ok(answer)
+        Ok(Some(answer))
     }
 
-    /// Has the model write. The inner error says why there is not a word of it.
+    /// Sees whether the model wants a tool where no document answers. What it says besides is not shown.
+    pub(super) async fn seek_tool(&mut self, turn: &mut Turn) -> Result<(), Stopped> {
+        let model = self.copilot.parts.models.answer.clone();
+        let Some(model) = model.filter(|_| self.may_ask().is_ok()) else {
+            turn.wants_no_tool();
+            return Ok(());
+        };
+        if !self.has_tools().await {
+            turn.wants_no_tool();
+            return Ok(());
+        }
+        let written = self.ask_writer(&*model, &[], false, ToolChoice::Auto, Show::Nothing).await;
+        match written.end {
+            End::Left => return Err(Stopped::Gone),
+            End::Whole => turn.wants(written.calls),
+            End::Long | End::Broken(_) => turn.wants_no_tool(),
+        }
+        Ok(())
+    }
+
+    /// Has the model write.
     async fn write(
+        &mut self,
+        turn: &mut Turn,
+        model: &dyn LanguageModel,
+        passages: &[Passage],
+        is_partial: bool,
+    ) -> Result<Wrote, Stopped> {
+        let may_call = turn.tool_rounds_left() > 0 && self.has_tools().await;
+        let choice = if may_call { ToolChoice::Auto } else { ToolChoice::Never };
+        let written = self.ask_writer(model, passages, is_partial, choice, Show::Everything).await;
+        if may_call && !written.calls.is_empty() && matches!(written.end, End::Whole) {
+            self.said_before_calls(written.text.trim_end(), &written.cited).await?;
+            turn.wants(written.calls);
+            return Ok(Wrote::Calls);
+        }
+        let text = written.text.trim_end().to_owned();
+        let outcome = match written.end {
+            End::Left if text.is_empty() => return Err(Stopped::Gone),
+            End::Broken(why) if text.is_empty() => return Ok(Wrote::Nothing(why)),
+            End::Whole if text.is_empty() => {
+                return Ok(Wrote::Nothing("it said nothing".to_owned()));
+            }
+            End::Broken(why) => {
+                self.notes.push(why);
+                Outcome::Incomplete
+            }
+            End::Left => Outcome::Incomplete,
+            End::Long if text.is_empty() => {
+                return Ok(Wrote::Nothing("it thought until its limit".to_owned()));
+            }
+            End::Long => Outcome::Long,
+            End::Whole if passages.is_empty() => outcome_without_passages(turn),
+            End::Whole if is_partial => Outcome::Partial,
+            End::Whole => Outcome::Answered,
+        };
+        let mut cited = written.cited;
+        cited.extend(self.tools.iter().flat_map(|tools| &tools.cited));
+        let citations = citations(&cited, passages);
+        Ok(Wrote::Answer(Answer { citations, ..Answer::plain(text, outcome) }))
+    }
+
+    /// Keeps what the model said before it wanted tools called: the reader has seen it.
+    async fn said_before_calls(&mut self, text: &str, cited: &[usize]) -> Result<(), Stopped> {
+        text.clone_into(&mut self.said_in_round);
+        let Some(tools) = &mut self.tools else { return Ok(()) };
+        tools.cited.extend_from_slice(cited);
+        if text.is_empty() {
+            return Ok(());
+        }
+        tools.spoken.push_str(text);
+        tools.spoken.push_str("\n\n");
+        self.say("\n\n".to_owned()).await
+    }
+
+    /// Asks the model that answers, once, and follows it to its end.
+    async fn ask_writer(
         &mut self,
         model: &dyn LanguageModel,
         passages: &[Passage],
         is_partial: bool,
-    ) -> Result<Result<Answer, String>, Stopped> {
+        tool_choice: ToolChoice,
+        show: Show,
+    ) -> Written {
         let limits = &self.copilot.rules.memory;
+        let shown = self.tools.as_ref().filter(|tools| {
+            // Servers want to see the tools again whose calls they see.
+            tool_choice != ToolChoice::Never || !tools.exchange.is_empty()
+        });
+        let specs = shown.map(Tooling::specs).unwrap_or_default();
         let material = Material {
             question: &self.question,
             language: self.language,
@@ -101,17 +189,26 @@ impl Run {
             short_term: self.session.short_term(limits),
             passages,
             is_partial,
+            has_tools: !specs.is_empty(),
         };
         let tokenizer = &*self.copilot.parts.tokenizer;
         let built = context::answer(&material, &self.copilot.rules.budget, tokenizer);
-        self.context = built.parts;
+        let (mut messages, mut parts) = (built.messages, built.parts);
+        if let Some(tools) = shown {
+            parts.push(context::tool_definitions(&specs, tokenizer));
+            parts.extend(tools.parts.iter().cloned());
+            messages.extend(tools.exchange.iter().cloned());
+        }
+        self.context = parts;
         let request = ModelRequest {
             tokens_max: self.copilot.rules.answer_tokens_max,
-            ..ModelRequest::new(built.messages)
+            tools: specs,
+            tool_choice,
+            ..ModelRequest::new(messages)
         };
         let started = Instant::now();
         let span = telemetry::model_call(Component::Answer, model.name());
-        let following = self.follow(model, request, built.passages);
+        let following = self.follow(model, request, built.passages, show);
         let written = following.instrument(span.clone()).await;
         let failed = match &written.end {
             End::Broken(why) => Some(why.clone()),
@@ -119,95 +216,6 @@ impl Run {
         };
         telemetry::model_called(&span, &written.model, &written.usage, failed.as_deref());
         self.called(Component::Answer, &written.model, written.usage, started, failed);
-        let text = written.text.trim_end().to_owned();
-        let outcome = match written.end {
-            End::Left if text.is_empty() => return Err(Stopped::Gone),
-            End::Broken(why) if text.is_empty() => return Ok(Err(why)),
-            End::Whole if text.is_empty() => return Ok(Err("it said nothing".to_owned())),
-            End::Broken(why) => {
-                self.notes.push(why);
-                Outcome::Incomplete
-            }
-            End::Left => Outcome::Incomplete,
-            End::Long if text.is_empty() => {
-                return Ok(Err("it thought until its limit".to_owned()));
-            }
-            End::Long => Outcome::Long,
-            End::Whole if passages.is_empty() => Outcome::FromConversation,
-            End::Whole if is_partial => Outcome::Partial,
-            End::Whole => Outcome::Answered,
-        };
-        let citations = citations(&written.cited, passages);
-        Ok(Ok(Answer { citations, ..Answer::plain(text, outcome) }))
-    }
-
-    /// Passes the model's answer on to the reader, as it comes.
-    async fn follow(
-        &self,
-        model: &dyn LanguageModel,
-        request: ModelRequest,
-        passages: usize,
-    ) -> Written {
-        let mut written = Written {
-            text: String::new(),
-            cited: Vec::new(),
-            usage: Usage::default(),
-            model: model.name().to_owned(),
-            end: End::Broken(broke_off(model)),
-        };
-        let mut citing = Citing::new(passages);
-        let bytes = request.text_bytes();
-        let mut stream = model.stream(request);
-        // Once for all pieces: to wait for each anew costs more than to read it.
-        let (left, late) = (self.tell.closed(), tokio::time::sleep_until(self.deadline));
-        tokio::pin!(left, late);
-        loop {
-            let event = tokio::select! {
-                event = stream.next() => event,
-                () = &mut left => {
-                    written.give_up(End::Left, bytes);
-                    break;
-                }
-                () = &mut late => {
-                    written.give_up(End::Broken(TIME_OVER.to_owned()), bytes);
-                    break;
-                }
-            };
-            let shown = match event {
-                Some(Ok(ModelEvent::Text(piece))) => citing.take(&piece),
-                Some(Ok(ModelEvent::Usage(usage))) => {
-                    written.usage += usage;
-                    continue;
-                }
-                // No tool was offered, and thinking is nobody's business.
-                Some(Ok(ModelEvent::Reasoning(_) | ModelEvent::ToolCall(_))) => continue,
-                Some(Ok(ModelEvent::Done { finish, model })) => {
-                    written.model = model;
-                    written.end = match finish {
-                        Finish::Length => End::Long,
-                        Finish::Stop | Finish::ToolCalls => End::Whole,
-                    };
-                    break;
-                }
-                Some(Err(error)) => {
-                    tracing::warn!(%error, "the model gave no whole answer");
-                    written.end = End::Broken(error.to_string());
-                    break;
-                }
-                None => break,
-            };
-            written.text.push_str(&shown);
-            if !shown.is_empty() && self.say(shown).await.is_err() {
-                written.give_up(End::Left, bytes);
-                break;
-            }
-        }
-        let rest = citing.end();
-        written.text.push_str(&rest);
-        if !rest.is_empty() && !matches!(written.end, End::Left) && self.say(rest).await.is_err() {
-            written.end = End::Left;
-        }
-        written.cited = citing.cited().to_vec();
         written
     }
 
@@ -231,14 +239,20 @@ impl Run {
     }
 }
 
-fn broke_off(model: &dyn LanguageModel) -> String {
-    let why = "it ended without saying so".to_owned();
-    ModelError::BrokenStream { model: model.name().to_owned(), why }.to_string()
+/// How an answer without a passage came about.
+fn outcome_without_passages(turn: &Turn) -> Outcome {
+    match turn.instead() {
+        _ if turn.has_tool_results() => Outcome::Answered,
+        // The tools that were wanted gave nothing: it is the fallback, in the model's words.
+        Some(fallback) => fallback.into(),
+        None => Outcome::FromConversation,
+    }
 }
 
 fn citations(numbers: &[usize], passages: &[Passage]) -> Vec<Citation> {
     let mut numbers = numbers.to_vec();
     numbers.sort_unstable();
+    numbers.dedup();
     let passage = |number: usize| passages.get(number.checked_sub(1)?);
     let cited =
         numbers.into_iter().filter_map(|number| Some(Citation::new(number, passage(number)?)));

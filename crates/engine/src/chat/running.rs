@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use super::tooling::{ToolUser, Tooling};
 use super::{Copilot, Doing, TurnEvent};
 use crate::error::EngineError;
 use crate::telemetry;
@@ -48,6 +49,7 @@ pub(super) struct Asked {
     pub(super) at: Timestamp,
     pub(super) text: String,
     pub(super) is_kept: bool,
+    pub(super) user: Option<ToolUser>,
 }
 
 /// One turn on its way.
@@ -72,6 +74,10 @@ pub(super) struct Run {
     pub(super) calls: Vec<ModelCall>,
     requests: u32,
     pub(super) context: Vec<Part>,
+    /// None where no tool of a server can be used.
+    pub(super) tools: Option<Tooling>,
+    /// What the model said before the calls that it wants made now.
+    pub(super) said_in_round: String,
     pub(super) deadline: Instant,
     pub(super) tell: mpsc::Sender<TurnEvent>,
     /// Set when the reader waits for the end alone.
@@ -100,7 +106,8 @@ impl Run {
         tell: mpsc::Sender<TurnEvent>,
         is_end_alone: Arc<AtomicBool>,
     ) -> Self {
-        let Asked { tenant, turn, at, text, is_kept } = asked;
+        let Asked { tenant, turn, at, text, is_kept, user } = asked;
+        let tools = Tooling::of(&copilot, user, &turn, &tell);
         let deadline = Instant::now() + copilot.rules.turn_time_max;
         let mut run = Self {
             session: Session::new(turn.session.clone(), at),
@@ -120,6 +127,8 @@ impl Run {
             calls: Vec::new(),
             requests: 0,
             context: Vec::new(),
+            tools,
+            said_in_round: String::new(),
             deadline,
             tell,
             is_end_alone,
@@ -220,7 +229,9 @@ impl Run {
     async fn look_up(&mut self, kept: &mut Option<Turn>) -> Result<Answer, Stopped> {
         let has_conversation = !self.conversation().is_empty();
         let limits = self.copilot.rules.turn;
-        let turn = kept.insert(Turn::new(self.query.clone(), has_conversation, limits));
+        let rounds = if self.tools.is_some() { self.copilot.rules.tool_rounds } else { 0 };
+        let turn = Turn::new(self.query.clone(), has_conversation, limits).with_tools(rounds);
+        let turn = kept.insert(turn);
         loop {
             match turn.next().clone() {
                 Step::Call(call) => self.call(turn, call).await?,
@@ -228,7 +239,15 @@ impl Run {
                 Step::Answer { ranked, is_partial } => {
                     let passages = ranked.iter().filter_map(|place| turn.passages().get(*place));
                     let passages = passages.cloned().collect();
-                    return self.answer(passages, is_partial).await;
+                    if let Some(answer) = self.answer(turn, passages, is_partial).await? {
+                        return Ok(answer);
+                    }
+                }
+                Step::SeekTool(_) => self.seek_tool(turn).await?,
+                Step::CallTools { calls } => {
+                    if !self.call_tools(turn, calls).await? {
+                        return Ok(self.left_alone());
+                    }
                 }
                 Step::FallBack(fallback) => return self.fall_back(fallback).await,
             }
@@ -340,7 +359,7 @@ impl Run {
         })
     }
 
-    async fn fall_back(&mut self, fallback: Fallback) -> Result<Answer, Stopped> {
+    pub(super) async fn fall_back(&mut self, fallback: Fallback) -> Result<Answer, Stopped> {
         let menu = self.copilot.parts.menu.find(&self.query, self.language);
         let text = reply::fallback(fallback, self.language, &menu);
         self.say(text.clone()).await?;

@@ -1,6 +1,7 @@
 //! Checks whole turns: what the reader gets, what is kept and what it costs.
 
 mod memories;
+mod tools;
 
 use std::sync::{Arc, Mutex};
 
@@ -125,6 +126,7 @@ struct World {
     clock: Arc<HandClock>,
     audit: Arc<Notes>,
     models: Roles,
+    host: Option<Host>,
     rules: CopilotRules,
     updates: mpsc::Receiver<MemoryOutcome>,
     bell: Arc<Bell>,
@@ -160,6 +162,7 @@ fn world() -> World {
         clock: Arc::new(HandClock::at(1_000_000)),
         audit: Arc::new(Notes(Mutex::default())),
         models: Roles::default(),
+        host: None,
         rules: CopilotRules::default(),
         updates,
         bell: Arc::new(Bell(tell)),
@@ -189,6 +192,7 @@ impl World {
             ledger: Arc::clone(&self.sessions) as Arc<dyn Ledger>,
             audit: Arc::clone(&self.audit) as Arc<dyn Audit>,
             models: self.models.clone(),
+            host: self.host.clone(),
             tokenizer: Arc::new(Counting),
             prices: PriceList::new([("writer".to_owned(), price)]),
             menu,

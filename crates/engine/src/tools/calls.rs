@@ -29,6 +29,8 @@ const ALWAYS_YES_MILLIS: u64 = 365 * 24 * 3_600_000;
 pub struct Caller {
     pub principal: Principal,
     pub session: Option<String>,
+    /// The turn whose model wants it; none for a person's own call.
+    pub turn: Option<String>,
     pub person: Arc<dyn Person>,
     pub attendance: Attendance,
     pub influence: Influence,
@@ -258,6 +260,7 @@ impl Note<'_> {
             at: self.started,
             principal: self.caller.principal.name.clone(),
             session: self.caller.session.clone(),
+            turn: self.caller.turn.clone(),
             server: self.name.server().map(String::from),
             tool: self.name.clone(),
             arguments: self.arguments.clone(),

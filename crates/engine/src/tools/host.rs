@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use agent::identity::{AuditEntry, Principal};
 use agent::model::LanguageModel;
@@ -16,6 +17,7 @@ use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::offer::FIND_TOOLS;
 use agent::tools::outcome::ToolOutput;
 use agent::tools::policy::{Approval, Pins, Standing, Trust};
+use agent::tools::suspicion::Finding;
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -204,6 +206,21 @@ impl Host {
         }
         catalogue.servers = listed.into_iter().map(|(line, _)| line).collect();
         Ok(catalogue)
+    }
+
+    /// The tools that a model may be shown: of servers that answer within `wait_max`, those that are as somebody has seen
+    /// them and that nothing speaks against.
+    pub async fn offered(&self, tenant: &TenantId, wait_max: Duration) -> Vec<Definition> {
+        let enabled = self.servers(tenant).filter(|server| server.enabled);
+        let asked = enabled
+            .map(|server| tokio::time::timeout(wait_max, self.catalogue(tenant, Some(&server.id))));
+        let listed = join_all(asked).await.into_iter().filter_map(|listed| listed.ok()?.ok());
+        let may_be_shown = |entry: &Entry| {
+            let is_refused = entry.tool.findings.iter().any(Finding::is_fatal);
+            entry.standing == Standing::Known && !is_refused
+        };
+        let entries = listed.flat_map(|catalogue| catalogue.tools).filter(may_be_shown);
+        entries.map(|entry| entry.tool).collect()
     }
 
     /// The line of a server that was asked for its tools, and its pins if it answered.

@@ -102,6 +102,7 @@ impl World {
         Caller {
             principal: Principal::local_owner(),
             session: Some("s1".to_owned()),
+            turn: None,
             person: Arc::clone(&self.person) as Arc<dyn Person>,
             attendance: Attendance::Attended,
             influence: Influence::Person,

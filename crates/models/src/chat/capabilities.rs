@@ -13,6 +13,8 @@ pub struct Capabilities {
     pub schema: SchemaMode,
     /// Whether it can be made to call a tool.
     pub can_require_tools: bool,
+    /// Whether the server takes tools at all; where it does not, they stand in the instructions.
+    pub takes_tools: bool,
     pub system: SystemMessages,
     /// Whether the answer can come in pieces.
     pub streams: bool,
@@ -79,6 +81,7 @@ impl Capabilities {
                 SchemaMode::Native
             },
             can_require_tools: !cannot_be_made_to_call,
+            takes_tools: true,
             system: match name {
                 _ if name.starts_with("o1-mini") => SystemMessages::No,
                 _ if is_openai => SystemMessages::Many,
@@ -108,6 +111,8 @@ pub(super) struct Used {
     pub(super) stop: bool,
     pub(super) json: bool,
     pub(super) tools: bool,
+    /// Tools that the caller offers, and not one for JSON.
+    pub(super) own_tools: bool,
 }
 
 impl Manner {
@@ -131,6 +136,8 @@ impl Manner {
             can.cap = can.cap.other();
         } else if used.tools && can.can_require_tools && complaint.is_about("tool_choice") {
             can.can_require_tools = false;
+        } else if used.own_tools && can.takes_tools && is_about_tools(complaint) {
+            can.takes_tools = false;
         } else if used.json {
             // Servers complain of schemas in too many words to look for them.
             match self.schema {
@@ -143,6 +150,11 @@ impl Manner {
         }
         true
     }
+}
+
+/// Servers say "does not support tools", or that tool choice has to be enabled when they start.
+fn is_about_tools(complaint: &Complaint) -> bool {
+    complaint.is_about("tools") || complaint.is_about("tool choice")
 }
 
 impl Cap {
@@ -195,7 +207,17 @@ mod tests {
         assert_eq!(Capabilities::guess("llama3.2").system, SystemMessages::One);
     }
 
-    const ALL: Used = Used { cap: true, temperature: true, stop: true, json: true, tools: true };
+    const ALL: Used =
+        Used { cap: true, temperature: true, stop: true, json: true, tools: true, own_tools: true };
+
+    const NONE: Used = Used {
+        cap: false,
+        temperature: false,
+        stop: false,
+        json: false,
+        tools: false,
+        own_tools: false,
+    };
 
     fn manner() -> Manner {
         Manner::new(Capabilities::guess("llama3.2"), SchemaMode::Native)
@@ -209,11 +231,13 @@ mod tests {
     #[test]
     fn what_the_server_names_is_given_up_first() {
         let mut manner = manner();
-        for param in ["stream_options", "temperature", "stop", "max_tokens", "tool_choice"] {
+        for param in ["stream_options", "temperature", "stop", "max_tokens", "tool_choice", "tools"]
+        {
             assert!(manner.concede(&complaint(param), ALL), "{param}");
         }
         let can = &manner.capabilities;
         assert!(!can.counts_in_streams && !can.takes_temperature && !can.takes_stop);
+        assert!(!can.takes_tools);
         assert_eq!((can.cap, can.can_require_tools), (Cap::MaxCompletionTokens, false));
         assert_eq!(manner.schema, SchemaMode::Native);
     }
@@ -222,7 +246,7 @@ mod tests {
     fn a_schema_is_given_up_step_by_step_and_then_nothing_is_left() {
         let mut manner = manner();
         let unclear = Complaint::read(b"Bad Request");
-        let used = Used { cap: false, temperature: false, stop: false, json: true, tools: false };
+        let used = Used { json: true, ..NONE };
         let modes: Vec<SchemaMode> =
             std::iter::from_fn(|| manner.concede(&unclear, used).then_some(manner.schema))
                 .collect();
@@ -231,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_was_not_used_cannot_be_given_up() {
-        let used = Used { cap: false, temperature: false, stop: false, json: false, tools: false };
+        let used = NONE;
         assert!(!manner().concede(&complaint("temperature"), used));
         assert!(!manner().concede(&Complaint::read(b"no"), used));
     }

@@ -2,6 +2,7 @@
 
 use agent::model::{
     Message, ModelRequest, Output, ToolCall, ToolChoice, ToolSpec, answer_in_json, answer_tool,
+    call_in_text, tools_in_text,
 };
 use serde_json::{Map, Value, json};
 
@@ -61,6 +62,7 @@ pub(super) fn used(request: &ModelRequest) -> Used {
         stop: !request.stop.is_empty(),
         json,
         tools: json || !request.tools.is_empty(),
+        own_tools: !request.tools.is_empty(),
     }
 }
 
@@ -80,8 +82,42 @@ fn messages(request: &ModelRequest, manner: &Manner) -> Value {
         let place = messages.iter().take_while(|message| is_system(message)).count();
         messages.insert(place, Message::system(answer_in_json(schema)));
     }
+    if !manner.capabilities.takes_tools && !request.tools.is_empty() {
+        messages = tools_written_down(messages);
+        if request.tool_choice != ToolChoice::Never {
+            let place = messages.iter().take_while(|message| is_system(message)).count();
+            messages.insert(place, Message::system(tools_in_text(&request.tools)));
+        }
+    }
     let messages = arranged(messages, &manner.capabilities);
     Value::Array(messages.iter().map(message).collect())
+}
+
+/// Calls and their results as texts, for servers that know of neither. Results of one round are one message: many chat
+/// templates stop at a second of the same speaker.
+fn tools_written_down(messages: Vec<Message>) -> Vec<Message> {
+    let mut written: Vec<Message> = Vec::new();
+    let mut follows_result = false;
+    for message in messages {
+        let is_result = matches!(message, Message::Tool { .. });
+        match (message, written.last_mut()) {
+            (Message::Tool { text, .. }, Some(Message::User { text: before }))
+                if follows_result =>
+            {
+                before.push('\n');
+                before.push_str(&text);
+            }
+            (Message::Tool { text, .. }, _) => written.push(Message::user(text)),
+            (Message::Assistant { text, tool_calls }, _) if !tool_calls.is_empty() => {
+                let calls = tool_calls.iter().map(call_in_text);
+                let all = std::iter::once(text).filter(|text| !text.is_empty()).chain(calls);
+                written.push(Message::assistant(all.collect::<Vec<_>>().join("\n")));
+            }
+            (other, _) => written.push(other),
+        }
+        follows_result = is_result;
+    }
+    written
 }
 
 /// System messages where the server takes them.
@@ -136,7 +172,8 @@ fn call(call: &ToolCall) -> Value {
 }
 
 fn tools(request: &ModelRequest, manner: &Manner) -> Vec<Value> {
-    let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
+    let own = request.tools.iter().filter(|_| manner.capabilities.takes_tools);
+    let mut tools: Vec<Value> = own.map(tool).collect();
     if let (Output::Json { name, schema }, SchemaMode::Tool) = (&request.output, manner.schema) {
         tools.push(tool(&ToolSpec {
             name: plain(name),

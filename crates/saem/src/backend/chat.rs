@@ -5,9 +5,12 @@ use std::sync::Arc;
 use agent::identity::Principal;
 use agent::memory::{MemoryEdit, SessionId};
 use agent::names::TenantId;
+use agent::tools::policy::Attendance;
 use agent::turn::TurnRecord;
 use anyhow::{Context, Result, bail};
-use engine::chat::{Asking, Copilot, MemoryOutcome, Question, Talk, TurnEvent, Watcher};
+use engine::chat::{
+    Asking, Copilot, MemoryOutcome, Question, Talk, ToolUser, TurnEvent, Watcher, Whom,
+};
 use server::api::chat::{CostWanted, costs};
 use server::api::wire::chat::{
     CostBody, DoingBody, MemoryBody, MemoryEditBody, SessionBody, SessionsBody, TurnBody,
@@ -15,6 +18,7 @@ use server::api::wire::chat::{
 
 use super::Backend;
 use super::remote::RemoteAsking;
+use super::tools::Asked;
 use crate::config::Config;
 use crate::wiring::{Installation, copilot};
 
@@ -67,8 +71,9 @@ impl Backend<LocalChat> {
         let found = Self::find(config, async |store| {
             let installation = Installation::on(config, store).await?;
             let menu = copilot::menu(config)?;
-            let copilot =
-                copilot::copilot(config, &installation, menu, Arc::new(Unwatched)).await?;
+            let (host, _) = crate::wiring::tools::host(config, &installation).await?;
+            let (tools, watcher) = (Some(host), Arc::new(Unwatched));
+            let copilot = copilot::copilot(config, &installation, tools, menu, watcher).await?;
             Ok(LocalChat { installation, copilot })
         });
         found.await
@@ -104,16 +109,30 @@ impl Backend<LocalChat> {
         &self,
         question: String,
         session: Option<&SessionId>,
+        asked: &Asked,
     ) -> Result<Answering> {
         match self {
             Self::Local(LocalChat { copilot, .. }) => {
                 let talk = session.cloned().map_or(Talk::New, Talk::Known);
-                let asking = copilot.ask(&TenantId::local(), Question::new(question, talk))?;
-                Ok(Answering::Local(asking))
+                let whom = match asked.attendance {
+                    Attendance::Attended => Whom::Person(Arc::clone(&asked.person)),
+                    Attendance::Unattended => Whom::Nobody,
+                };
+                let user = ToolUser { principal: Principal::local_owner(), asked: whom };
+                let question = Question::new(question, talk).with_tools(user);
+                Ok(Answering::Local(copilot.ask(&TenantId::local(), question)?))
             }
             Self::Remote(client) => {
                 Ok(Answering::Remote(client.ask_question(question, session).await?))
             }
+        }
+    }
+
+    /// Asks the person here what a turn of this session waits for at a server; on our own folder it was asked already.
+    pub(crate) async fn settle_questions(&self, session: &str, asked: &Asked) -> Result<()> {
+        match self {
+            Self::Local(_) => Ok(()),
+            Self::Remote(client) => client.settle_questions(session, asked.person.as_ref()).await,
         }
     }
 

@@ -261,6 +261,7 @@ fn caller(asked: &Asked) -> Caller {
     Caller {
         principal: Principal::local_owner(),
         session: None,
+        turn: None,
         person: Arc::clone(&asked.person),
         attendance: asked.attendance,
         influence: Influence::Person,

@@ -2,16 +2,20 @@
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::memory::SessionId;
+use agent::tools::question::{Person, Question, Reply};
 use anyhow::{Context, Result, bail};
 use engine::chat::QUESTION_BYTES_MAX;
+use futures_util::future::BoxFuture;
 use indicatif::ProgressBar;
 use server::api::wire::chat::{CitationBody, DoingBody, TurnBody};
 use tokio::sync::mpsc;
 
 use crate::args;
+use crate::backend::tools::Asked;
 use crate::backend::{Answering, Backend, LocalChat, Told};
 use crate::config::Config;
 use crate::output::Output;
@@ -32,8 +36,11 @@ pub(crate) async fn ask(config: Config, ask: args::Ask, output: &Output) -> Resu
     };
     let session = read_session(ask.session.as_deref())?;
     let backend = open(&config, output).await?;
-    let answering = backend.ask(question, session.as_ref()).await?;
-    let turn = follow(answering, output, Notes::Shown, ask.explain).await?;
+    let waiting = output.waiting("searching");
+    let asked = at_hand(&waiting);
+    let answering = backend.ask(question, session.as_ref(), &asked).await?;
+    let show = Show { waiting, notes: Notes::Shown, explain: ask.explain };
+    let turn = follow(&backend, answering, output, &asked, show).await?;
     finish(backend, output).await;
     let Some(turn) = turn else { return Ok(ExitCode::from(130)) };
     output.line(&format!("\nAsk on with: saem ask --session {} …", turn.session))?;
@@ -49,7 +56,7 @@ pub(crate) async fn chat(config: Config, chat: args::Chat, output: &Output) -> R
         output.line(HELP)?;
     }
     let mut notes = Notes::Shown;
-    let mut lines = lines()?;
+    let mut lines = Lines::start()?;
     while let Some(line) = next_line(&mut lines, is_person).await? {
         match line.trim() {
             "" => continue,
@@ -61,16 +68,21 @@ pub(crate) async fn chat(config: Config, chat: args::Chat, output: &Output) -> R
                 None => output.line("nothing was said yet")?,
             },
             question => {
-                let asked = backend.ask(question.to_owned(), session.as_ref()).await;
-                let answering = match asked {
+                let waiting = output.waiting("searching");
+                let asked = at_hand(&waiting);
+                let taken = backend.ask(question.to_owned(), session.as_ref(), &asked).await;
+                let answering = match taken {
                     Ok(answering) => answering,
                     Err(error) if is_person => {
+                        waiting.finish_and_clear();
                         output.line(&format!("{error:#}"))?;
                         continue;
                     }
                     Err(error) => return Err(error),
                 };
-                if let Some(turn) = follow(answering, output, notes, chat.explain).await? {
+                let show = Show { waiting, notes, explain: chat.explain };
+                let followed = follow(&backend, answering, output, &asked, show).await?;
+                if let Some(turn) = followed {
                     session = Some(turn.session.parse()?);
                     notes = Notes::Hidden;
                 }
@@ -107,15 +119,41 @@ enum Notes {
     Hidden,
 }
 
-/// Shows an answer as it comes; none if it was stopped.
-async fn follow(
-    mut answering: Answering,
-    output: &Output,
+/// How a turn is shown.
+struct Show {
+    waiting: ProgressBar,
     notes: Notes,
     explain: bool,
+}
+
+/// The person at this terminal, if there is one; a question takes the place of what shows that something is awaited.
+fn at_hand(waiting: &ProgressBar) -> Asked {
+    let (person, attendance) = crate::person::at_hand(false);
+    Asked { person: Arc::new(Interrupting { person, waiting: waiting.clone() }), attendance }
+}
+
+struct Interrupting {
+    person: Arc<dyn Person>,
+    waiting: ProgressBar,
+}
+
+impl Person for Interrupting {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Reply> {
+        self.waiting.finish_and_clear();
+        self.person.ask(question)
+    }
+}
+
+/// Shows an answer as it comes; none if it was stopped.
+async fn follow(
+    backend: &Backend<LocalChat>,
+    mut answering: Answering,
+    output: &Output,
+    asked: &Asked,
+    show: Show,
 ) -> Result<Option<TurnBody>> {
     let mut terminal = Terminal::new();
-    let waiting = output.waiting("searching");
+    let Show { waiting, notes, explain } = show;
     let mut has_text = false;
     let turn = loop {
         let told = tokio::select! {
@@ -128,6 +166,9 @@ async fn follow(
             }
         };
         match told {
+            Some(Told::Doing(DoingBody::AwaitingApproval { session, .. })) => {
+                backend.settle_questions(&session, asked).await?;
+            }
             Some(Told::Doing(doing)) => say(&waiting, &doing),
             Some(Told::Text(text)) => {
                 waiting.finish_and_clear();
@@ -163,6 +204,8 @@ fn say(waiting: &ProgressBar, doing: &DoingBody) {
         DoingBody::Judging { passages } => format!("judging {passages} passages"),
         DoingBody::Reading { title } => format!("reading on in {title}"),
         DoingBody::Answering => "answering".to_owned(),
+        DoingBody::CallingTools { names } => format!("calling {}", names.join(", ")),
+        DoingBody::AwaitingApproval { server, .. } => format!("{server} waits for an approval"),
     });
 }
 
@@ -222,39 +265,52 @@ fn read_input() -> Result<String> {
     String::from_utf8(bytes).context("the question is not UTF-8 text")
 }
 
-/// The lines of standard input. A thread of its own waits for them, which the end of the process does not wait for.
-fn lines() -> Result<mpsc::Receiver<Result<String>>> {
-    let (tell, lines) = mpsc::channel(1);
-    let reading = move || {
-        loop {
-            let mut bytes = Vec::new();
-            let most = QUESTION_BYTES_MAX as u64 + 2;
-            let read = std::io::stdin().lock().take(most).read_until(b'\n', &mut bytes);
-            let line = match read {
-                Ok(0) => return,
-                Ok(_) => String::from_utf8(bytes).context("the question is not UTF-8 text"),
-                Err(error) => Err(error.into()),
-            };
-            if tell.blocking_send(line).is_err() {
-                return;
-            }
+/// The lines of standard input. A thread of its own waits for them, which the end of the process does not wait for. It
+/// reads only when a line is wanted: in between, questions about tools are answered on the same input.
+struct Lines {
+    want: mpsc::Sender<()>,
+    lines: mpsc::Receiver<Result<String>>,
+}
+
+impl Lines {
+    fn start() -> Result<Self> {
+        let (tell, lines) = mpsc::channel(1);
+        let (want, wanted) = mpsc::channel(1);
+        let reading = move || read_lines(&tell, wanted);
+        std::thread::Builder::new().name("standard-input".to_owned()).spawn(reading)?;
+        Ok(Self { want, lines })
+    }
+
+    async fn next(&mut self) -> Option<Result<String>> {
+        self.want.send(()).await.ok()?;
+        self.lines.recv().await
+    }
+}
+
+fn read_lines(tell: &mpsc::Sender<Result<String>>, mut wanted: mpsc::Receiver<()>) {
+    while wanted.blocking_recv().is_some() {
+        let mut bytes = Vec::new();
+        let most = QUESTION_BYTES_MAX as u64 + 2;
+        let read = std::io::stdin().lock().take(most).read_until(b'\n', &mut bytes);
+        let line = match read {
+            Ok(0) => return,
+            Ok(_) => String::from_utf8(bytes).context("the question is not UTF-8 text"),
+            Err(error) => Err(error.into()),
+        };
+        if tell.blocking_send(line).is_err() {
+            return;
         }
-    };
-    std::thread::Builder::new().name("standard-input".to_owned()).spawn(reading)?;
-    Ok(lines)
+    }
 }
 
 /// The next line; none at the end of the input, or when somebody wants to leave.
-async fn next_line(
-    lines: &mut mpsc::Receiver<Result<String>>,
-    is_person: bool,
-) -> Result<Option<String>> {
+async fn next_line(lines: &mut Lines, is_person: bool) -> Result<Option<String>> {
     if is_person {
         write!(std::io::stderr(), "\n› ")?;
         std::io::stderr().flush()?;
     }
     tokio::select! {
-        line = lines.recv() => line.transpose(),
+        line = lines.next() => line.transpose(),
         stopped = tokio::signal::ctrl_c() => {
             stopped?;
             Ok(None)

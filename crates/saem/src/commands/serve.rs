@@ -192,7 +192,9 @@ async fn run(
 ) -> Result<ExitCode> {
     let metrics = Arc::new(Metrics::default());
     let watcher = Arc::new(ChatMetrics::new(Arc::clone(&metrics)));
-    let copilot = copilot::copilot(&config, &installation, menu, watcher).await?;
+    let (host, _) = wiring::tools::host(&config, &installation).await?;
+    let tools = Some(host.clone());
+    let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
     let parts = wiring::mcp::parts(&config, &installation, copilot.clone())?;
     let mcp = match purpose {
         Purpose::Callers | Purpose::Pipes => Mcp::new(parts)?,
@@ -200,7 +202,6 @@ async fn run(
     };
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token);
-    let (host, _) = wiring::tools::host(&config, &installation).await?;
     let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp, host)?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;

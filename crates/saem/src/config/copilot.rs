@@ -55,6 +55,9 @@ pub(crate) struct Copilot {
     pub(crate) short_term_tokens: usize,
     pub(crate) passages_tokens: usize,
     pub(crate) question_tokens: usize,
+    pub(crate) tool_rounds: usize,
+    pub(crate) tools_tokens: usize,
+    pub(crate) tool_results_tokens: usize,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::context::Budget;
+use agent::context::{Budget, ToolBudget};
 use agent::memory::MemoryLimits;
 use agent::menu::{Menu, MenuEntry};
 use agent::model::LanguageModel;
@@ -15,6 +15,7 @@ use agent::turn::TurnLimits;
 use anyhow::{Context, Result, bail};
 use engine::chat::{Allowance, Copilot, CopilotParts, CopilotRules, Roles, Watcher};
 use engine::telemetry::Content;
+use engine::tools::Host;
 use models::chat::{ChatModel, ChatSettings, Endpoint, EndpointSettings, SchemaMode, SecretKey};
 use models::fallback::FallbackModel;
 use models::tokens::TokenCounter;
@@ -54,6 +55,7 @@ pub(crate) struct Found {
 pub(crate) async fn copilot(
     config: &Config,
     installation: &Installation,
+    host: Option<Host>,
     menu: Menu,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Copilot> {
@@ -69,6 +71,7 @@ pub(crate) async fn copilot(
         ledger: Arc::clone(&store) as Arc<dyn agent::ports::Ledger>,
         audit: store,
         models: found.roles,
+        host,
         tokenizer: Arc::new(found.counter),
         prices: prices(&config.models.prices)?,
         menu,
@@ -308,6 +311,11 @@ fn rules(config: &Config) -> Result<CopilotRules> {
             passages: copilot.passages_tokens,
             question: copilot.question_tokens,
         },
+        tool_budget: ToolBudget {
+            definitions: copilot.tools_tokens,
+            results: copilot.tool_results_tokens,
+        },
+        tool_rounds: copilot.tool_rounds,
         recall_tokens: memory.recall.then_some(memory.recall_tokens),
         session_kept: Duration::from_secs(memory.hours_kept.saturating_mul(3600)),
         allowance: Allowance {

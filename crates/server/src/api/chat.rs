@@ -5,7 +5,7 @@ use agent::memory::{MemoryEdit, SessionId};
 use agent::turn::TurnId;
 use axum::extract::State;
 use axum::response::Response;
-use engine::chat::{Question, Talk, TurnEvent};
+use engine::chat::{Question, Talk, ToolUser, TurnEvent, Whom};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,9 @@ async fn ask(
             name.parse::<SessionId>().map_err(|error| Problem::refused(error.to_string()))?,
         ),
     };
-    let asking = api.copilot.ask(&caller.tenant, Question::new(body.question, conversation))?;
+    let user = ToolUser { principal: caller.0.clone(), asked: Whom::Desk(api.desk.clone()) };
+    let question = Question::new(body.question, conversation).with_tools(user);
+    let asking = api.copilot.ask(&caller.tenant, question)?;
     Ok(events::stream(asking, Native, shutdown, standing))
 }
 

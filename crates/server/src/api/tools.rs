@@ -172,6 +172,7 @@ fn asked_here(api: &Api, caller: &Caller, session: Option<String>) -> ToolCaller
         person: api.desk.person(tenant, name, session.clone()),
         principal,
         session,
+        turn: None,
         attendance: Attendance::Attended,
         influence: Influence::Person,
     }

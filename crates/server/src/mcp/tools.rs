@@ -11,7 +11,7 @@ use agent::identity::Scope;
 use agent::memory::SessionId;
 use agent::names::SectionId;
 use agent::ports::DocumentList;
-use engine::chat::{Question, Talk, TurnEvent};
+use engine::chat::{Question, Talk, ToolUser, TurnEvent, Whom};
 use engine::search::{Mode, SECTION_TOKENS_MAX, SearchRequest, Widen};
 use engine::{EngineError, Order, Upload};
 use rmcp::model::{
@@ -311,7 +311,9 @@ async fn ask(own: &Own, arguments: JsonObject, asked: &Asked) -> Result<CallTool
             Talk::Known(name.parse::<SessionId>().map_err(|error| Fault::Tell(error.to_string()))?)
         }
     };
-    let mut asking = own.copilot.ask(asked.tenant(), Question::new(wanted.question, talk))?;
+    let user = ToolUser { principal: asked.principal.clone(), asked: Whom::Nobody };
+    let question = Question::new(wanted.question, talk).with_tools(user);
+    let mut asking = own.copilot.ask(asked.tenant(), question)?;
     let mut steps = 0.0;
     loop {
         let event = tokio::select! {

@@ -107,7 +107,7 @@ impl ChatRequest {
         };
         let surplus = told.len().saturating_sub(TOLD_MAX);
         told.drain(..surplus);
-        Ok(Question { text, conversation, told })
+        Ok(Question { told, ..Question::new(text, conversation) })
     }
 
     /// By header, else by `user`; without either the client remembers by itself.

@@ -72,6 +72,7 @@ fn line(at: u64, server: &str) -> Activity {
         at: Timestamp(at),
         principal: "owner".to_owned(),
         session: None,
+        turn: Some("t1".to_owned()),
         server: Some(server.to_owned()),
         tool: format!("{server}__use").parse().unwrap(),
         arguments: json!({"at": at}),

@@ -47,6 +47,26 @@ async fn asked(name: &str, request: ModelRequest, change: impl Fn(&mut Capabilit
 }
 
 #[tokio::test]
+async fn a_server_that_takes_no_tools_gets_them_as_text() {
+    let server = ModelServer::answering(Duration::ZERO, |request| match request.get("tools") {
+        Some(_) => {
+            Answer::status("400 Bad Request", json!({"error": "llama3.2 does not support tools"}))
+        }
+        None => Answer::text("ok"),
+    })
+    .await;
+    let settings = ChatSettings { tries_max: 1, ..ChatSettings::new("llama3.2") };
+    let request = ModelRequest { tool_choice: ToolChoice::Auto, ..full() };
+    assert_eq!(hear(&model(&server.base_url, settings), request).await.text(), "ok");
+    let messages = server.requests().remove(1)["messages"].clone();
+    let system = messages[0]["content"].as_str().unwrap();
+    assert!(system.contains("- find: Finds.") && system.contains("```json"), "{system}");
+    let call = "```json\n{\"arguments\":{\"q\":1},\"name\":\"find\"}\n```";
+    assert_eq!(messages[2], json!({"role": "assistant", "content": call}));
+    assert_eq!(messages[3], json!({"role": "user", "content": "found"}));
+}
+
+#[tokio::test]
 async fn a_request_reads_as_the_wire_has_it() {
     let body = asked("llama3.2", full(), |_| {}).await;
     let function = json!({"name": "find", "arguments": "{\"q\":1}"});

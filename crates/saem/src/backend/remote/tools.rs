@@ -93,6 +93,23 @@ impl Client {
         self.read(Request::new(Method::GET, url)).await
     }
 
+    /// Asks the person here what waits in a session.
+    pub(crate) async fn settle_questions(&self, session: &str, person: &dyn Person) -> Result<()> {
+        let url = self.url(&["approvals"])?;
+        let waiting: ApprovalsBody = self.read(Request::new(Method::GET, url)).await?;
+        for open in waiting.open {
+            if open.session.as_deref() != Some(session) {
+                continue;
+            }
+            let Some(question) = open.read() else { continue };
+            let reply = AnswerBody::from(person.ask(&question).await);
+            // Somebody else may have answered it meanwhile.
+            let answer = self.post(&["approvals", &open.id.to_string()], &reply)?;
+            super::found(self.ask(answer).await)?;
+        }
+        Ok(())
+    }
+
     /// Does `work`, and asks the person here whatever the server wants to know of us meanwhile.
     async fn while_asking<T>(
         &self,

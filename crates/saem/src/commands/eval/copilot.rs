@@ -75,7 +75,7 @@ impl Demo {
         let installation = Installation::open(&config).await?;
         fill(&installation.knowledge, &sets::cloudcost()?, output).await?;
         let menu = copilot::read_menu(DEMO_MENU)?;
-        let copilot = copilot::copilot(&config, &installation, menu, watcher).await?;
+        let copilot = copilot::copilot(&config, &installation, None, menu, watcher).await?;
         let model = copilot.model_name().unwrap_or("offline").to_owned();
         Ok(Self { copilot, model, installation, _scratch: scratch })
     }
@@ -147,7 +147,7 @@ pub(super) async fn ask(demo: &Demo, question: &CopilotQuestion) -> Result<(Turn
 fn ranked<'a>(record: &TurnRecord, found: &'a [Passage]) -> Vec<&'a Passage> {
     let verdict = record.done.iter().rev().find_map(|done| match done {
         Done::Judged { verdict, .. } => Some(verdict),
-        Done::Called { .. } => None,
+        Done::Called { .. } | Done::Used(_) => None,
     });
     let places = verdict.map(|verdict| verdict.ranked_indices.as_slice()).unwrap_or_default();
     let considered = places.iter().filter_map(|place| record.passages.get(*place));

@@ -103,7 +103,7 @@ impl Asked {
     fn verdicts(&self) -> (usize, usize) {
         let verdicts = self.record.done.iter().filter_map(|done| match done {
             Done::Judged { without_judge, .. } => Some(usize::from(without_judge.is_none())),
-            Done::Called { .. } => None,
+            Done::Called { .. } | Done::Used(_) => None,
         });
         verdicts.fold((0, 0), |(all, own), is_own| (all + 1, own + is_own))
     }

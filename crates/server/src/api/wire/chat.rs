@@ -29,10 +29,26 @@ pub struct AskBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "doing", rename_all = "snake_case")]
 pub enum DoingBody {
-    Searching { query: String },
-    Judging { passages: usize },
-    Reading { title: String },
+    Searching {
+        query: String,
+    },
+    Judging {
+        passages: usize,
+    },
+    Reading {
+        title: String,
+    },
     Answering,
+    /// Tools of servers are called.
+    CallingTools {
+        names: Vec<String>,
+    },
+    /// A question about a tool, or of a server, lies in `/api/approvals`.
+    AwaitingApproval {
+        server: String,
+        tool: Option<String>,
+        session: String,
+    },
 }
 
 impl From<Doing> for DoingBody {
@@ -42,6 +58,10 @@ impl From<Doing> for DoingBody {
             Doing::Judging { passages } => Self::Judging { passages },
             Doing::Reading { title } => Self::Reading { title },
             Doing::Answering => Self::Answering,
+            Doing::CallingTools { names } => Self::CallingTools { names },
+            Doing::AwaitingApproval { server, tool, session } => {
+                Self::AwaitingApproval { server, tool, session }
+            }
         }
     }
 }
@@ -68,7 +88,7 @@ pub struct TurnBody {
     pub query: String,
     pub citations: Vec<CitationBody>,
     pub menu: Vec<MenuBody>,
-    /// Searches, readings and verdicts, in order.
+    /// Searches, readings, verdicts and calls of tools, in order.
     pub done: Vec<Value>,
     pub passages: Vec<ConsideredBody>,
     pub context: Vec<PartBody>,
@@ -112,9 +132,9 @@ pub struct ConsideredBody {
 /// A part of what the model got to read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartBody {
-    /// `system`, `memory`, `entities`, `recalled`, `short_term`, `passage` or `question`.
+    /// `system`, `memory`, `entities`, `recalled`, `short_term`, `passage`, `question`, `tools` or `tool_result`.
     pub kind: String,
-    /// Whose words they are: `ours`, `conversation` or `document`.
+    /// Whose words they are: `ours`, `conversation`, `document` or `tool`.
     pub trust: String,
     pub source: String,
     /// Tokens that it takes; 0 if it was left out.
@@ -209,11 +229,14 @@ impl From<Part> for PartBody {
             PartKind::ShortTerm => "short_term",
             PartKind::Passage => "passage",
             PartKind::Question => "question",
+            PartKind::Tools => "tools",
+            PartKind::ToolResult => "tool_result",
         };
         let trust = match part.trust {
             Trust::Ours => "ours",
             Trust::Conversation => "conversation",
             Trust::Document => "document",
+            Trust::Tool => "tool",
         };
         let (kind, trust) = (kind.to_owned(), trust.to_owned());
         Self { kind, trust, source: part.source, tokens: part.tokens, wanted: part.wanted }

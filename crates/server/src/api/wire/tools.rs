@@ -399,6 +399,9 @@ pub struct ActivityBody {
     pub principal: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The turn whose model wanted it; none for a person's own call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     pub tool: String,
@@ -433,6 +436,7 @@ impl From<Activity> for ActivityBody {
             at: line.at.0,
             principal: line.principal,
             session: line.session,
+            turn: line.turn,
             server: line.server,
             tool: line.tool.into(),
             arguments: line.arguments,

@@ -104,5 +104,7 @@ pub(super) fn doing(doing: &Doing) -> String {
         Doing::Judging { passages } => format!("judging {passages} passages"),
         Doing::Reading { title } => format!("reading {title}"),
         Doing::Answering => "answering".to_owned(),
+        Doing::CallingTools { names } => format!("calling {}", names.join(", ")),
+        Doing::AwaitingApproval { server, .. } => format!("{server} waits for an approval"),
     }
 }

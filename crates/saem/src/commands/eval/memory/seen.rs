@@ -87,6 +87,7 @@ fn bare<'a>(question: &'a str, nothing: &'a Entities) -> Material<'a> {
         short_term: &[],
         passages: &[],
         is_partial: false,
+        has_tools: false,
     }
 }
 
