@@ -16,7 +16,7 @@ use testkit::tool_records::MemoryToolRecords;
 use testkit::tool_server::{Answer, ToolServer, legacy, reads, said, silent, tools};
 
 use super::*;
-use crate::tools::{HostParts, HostRules, Launch, ServerSettings, Waits};
+use crate::tools::{HostParts, HostRules, Launch, LoginSettings, ServerSettings, Waits};
 
 /// Says what it was told to, in order, and no afterwards.
 #[derive(Default)]
@@ -65,12 +65,14 @@ fn host(servers: &[(&str, &ToolServer)]) -> Host {
         rules: ServerRules { trust: Trust::Trusted, ..ServerRules::default() },
         waits: Waits { connect: long, list: long, call: long, call_total: long },
         roots: Vec::new(),
+        login: LoginSettings::default(),
     };
     let parts = HostParts {
         records: Arc::new(MemoryToolRecords::default()),
         clock: Arc::new(HandClock::at(1_000)),
         tasks: Tasks::new(),
         model: None,
+        logins: None,
     };
     let servers = servers.iter().map(settings).collect();
     Host::new(parts, HostRules { servers, tenants: vec![tenant()], ..HostRules::default() })

@@ -188,6 +188,7 @@ fn caller() -> Caller {
     Caller {
         principal: Principal::local_owner(),
         session: None,
+        turn: None,
         person: Arc::new(Agreeable),
         attendance: Attendance::Attended,
         influence: Influence::Person,
