@@ -1,8 +1,9 @@
-//! Saem as an A2A agent: one service behind JSON-RPC and HTTP+JSON, in versions 0.1 to 1.0, and the card that says so.
+//! Saem as an A2A agent: one service behind JSON-RPC, HTTP+JSON and gRPC, in versions 0.1 to 1.0, and the card that says so.
 
 mod calls;
 mod cards;
 mod conformance;
+mod grpc;
 mod rest;
 mod rpc;
 mod streams;
@@ -104,6 +105,7 @@ impl A2a {
 pub fn routes<S: Clone + Send + Sync + 'static>(a2a: &A2a) -> Vec<Route<S>> {
     const READ: Access = Access::Needs(Scope::Read);
     const JSON: &str = "application/json";
+    const GRPC: &str = ::a2a::grpc::MEDIA_TYPE;
     let agent = &a2a.shared;
     let card_access = match agent.settings.card_access {
         CardAccess::Public => Access::Public,
@@ -154,6 +156,12 @@ pub fn routes<S: Clone + Send + Sync + 'static>(a2a: &A2a) -> Vec<Route<S>> {
         ]
         .map(|route| route.gives_other(StatusCode::OK, JSON)),
     );
+    for path in grpc::PATHS {
+        let grpc = handler(agent, |agent, request| async move { agent.grpc(request).await });
+        let summary = "Takes a request of A2A as gRPC";
+        let route = Route::post(path, READ, summary, grpc).takes_bytes(GRPC);
+        routes.push(route.body_bytes_max(MESSAGE_BYTES_MAX).gives_other(StatusCode::OK, GRPC));
+    }
     routes.into_iter().map(|route| route.tag("a2a")).collect()
 }
 

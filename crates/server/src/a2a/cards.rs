@@ -210,12 +210,27 @@ fn interfaces(base: &str) -> Vec<Interface> {
         version: Some(version.to_owned()),
         tenant: None,
     };
+    let grpc = |version: &str| Interface { url: authority(base), ..interface("GRPC", version) };
     vec![
         interface("JSONRPC", "1.0"),
         interface("HTTP+JSON", "1.0"),
+        grpc("1.0"),
         interface("JSONRPC", "0.3"),
         interface("HTTP+JSON", "0.3"),
+        grpc("0.3"),
     ]
+}
+
+/// The host and port of an address: what clients of gRPC want.
+fn authority(base: &str) -> String {
+    let (scheme, rest) = base.split_once("://").unwrap_or(("http", base));
+    let host = rest.split('/').next().unwrap_or_default();
+    let port = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+    match (port, scheme) {
+        (Some(_), _) => host.to_owned(),
+        (None, "https") => format!("{host}:443"),
+        (None, _) => format!("{host}:80"),
+    }
 }
 
 fn skills() -> Vec<Skill> {

@@ -17,9 +17,17 @@ use crate::problem::Problem;
 
 const OK: u16 = 200;
 
+/// Where clients of 0.1 send JSON-RPC that put the method into the path, as python-a2a does.
+const METHODS_BELOW: [&str; 4] =
+    ["/tasks/send", "/tasks/sendSubscribe", "/tasks/get", "/tasks/cancel"];
+
 impl Agent {
     pub(super) async fn rest(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         let asked = Asked::read(&self, request).await?;
+        let path = asked.path.strip_prefix(PATH).unwrap_or_default();
+        if asked.method == Method::POST && METHODS_BELOW.contains(&path) {
+            return self.answer_rpc(&asked).await;
+        }
         let refused = |version: Version, error: &Error| {
             let media_type = media_type(version, asked.accept.as_deref());
             json(error.kind.http(version), media_type, &error.to_http(version))
@@ -29,7 +37,6 @@ impl Agent {
             Method::DELETE => Verb::Delete,
             _ => Verb::Get,
         };
-        let path = asked.path.strip_prefix(PATH).unwrap_or_default();
         let bare = self.settings.bare_calls;
         let route = match paths::route(verb, path, asked.version.as_deref(), bare) {
             Ok(route) => route,

@@ -24,6 +24,10 @@ const JSON: &str = "application/json";
 impl Agent {
     pub(super) async fn rpc(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         let asked = Asked::read(&self, request).await?;
+        self.answer_rpc(&asked).await
+    }
+
+    pub(super) async fn answer_rpc(&self, asked: &Asked) -> Result<Response, Problem> {
         let version = asked.version_of_errors();
         let refused = |id: &Id, version, error: &Error| {
             Ok(json(OK, JSON, &jsonrpc::write_error(id, version, error)))
@@ -36,7 +40,7 @@ impl Agent {
             Ok(request) => request,
             Err(Malformed { id, error }) => return refused(&id, version, &error),
         };
-        let selected = self.selected(&asked, &request).await;
+        let selected = self.selected(asked, &request).await;
         let (version, kind) = match selected {
             Ok(selected) => selected,
             Err(Refused { version, error }) => return refused(&request.id, version, &error),
@@ -45,10 +49,10 @@ impl Agent {
         let call =
             self.fresh().and_then(|fresh| wire::read_call(form, kind, &request.params, &fresh));
         let outcome = match call {
-            Ok(call) => self.perform(&asked, version, call).await,
+            Ok(call) => self.perform(asked, version, call).await,
             Err(error) => Err(error),
         };
-        let active = self.active(&asked);
+        let active = self.active(asked);
         let id = request.id;
         let response = match outcome {
             Ok(Outcome::Answer(answer)) => {
@@ -59,7 +63,7 @@ impl Agent {
                 let write = move |event: &_| {
                     Some(jsonrpc::write_result(&id, wire::write_event(form, event)?))
                 };
-                streams::events(watching, write, &asked)
+                streams::events(watching, write, asked)
             }
             // Clients of 0.x take nothing but a stream for an answer to these.
             Err(error) if kind.streams() && version < Version::V1_0 => {

@@ -18,7 +18,7 @@ use crate::events::{Pulse, event};
 use crate::guard::Standing;
 
 /// How often it is asked whether the caller still is one, and a silent stream shows that it is alive.
-const PULSE: Duration = Duration::from_secs(5);
+pub(super) const PULSE: Duration = Duration::from_secs(5);
 
 struct Told<W> {
     watching: Watching,
