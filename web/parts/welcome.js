@@ -5,12 +5,15 @@ import { may } from "../store.js";
 import { number, t } from "../words.js";
 import { failed } from "./dialogs.js";
 
+/** Documents that are looked at to see whether there are any, and whether they are the demo's. */
+const LOOKED_AT = 30;
+
 export function welcome(ask) {
   const state = h("p", { class: "quiet", role: "status" });
   const first = h("div", { class: "choices" });
   const examples = h("div", { class: "choices" });
   const draw = async () => {
-    const { documents, next } = await api.get("/api/documents", { limit: 200 }).catch(() => ({ documents: [] }));
+    const { documents, next } = await api.get("/api/documents", { limit: LOOKED_AT }).catch(() => ({ documents: [] }));
     const has = documents.length > 0;
     put(first,
       has || !may("write") ? null : h("button", { type: "button", class: "primary demo", onclick: (event) => load(event.currentTarget, state).then(draw) }, t("welcome.one_demo")),

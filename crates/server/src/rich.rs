@@ -91,13 +91,13 @@ impl Writer {
                 self.depth = self.depth.saturating_sub(1);
             }
             Event::Text(text) if self.code_depth > 0 => self.block.push_str(&escaped(&text)),
-            Event::Text(text) => self.block.push_str(&cited(&text)),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.block.push_str(&cited(&text));
+            }
             Event::Code(text) => self.push(&["<code>", &escaped(&text), "</code>"]),
-            Event::Html(text)
-            | Event::InlineHtml(text)
-            | Event::InlineMath(text)
-            | Event::DisplayMath(text)
-            | Event::FootnoteReference(text) => self.block.push_str(&escaped(&text)),
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.block.push_str(&escaped(&text))
+            }
             Event::SoftBreak => self.block.push('\n'),
             Event::HardBreak => self.block.push_str("<br>"),
             Event::Rule => self.block.push_str("<hr>"),

@@ -131,7 +131,7 @@ const HOSTILE: &str = "<script>window.pwned=1</script><img src=x onerror=\"windo
     ![x](http://attacker.invalid/leak.png) [click](javascript:window.pwned=1) \
     <a href=\"javascript:window.pwned=1\">a</a> <style>@import url(http://attacker.invalid/x.css)</style> \
     <iframe src=\"http://attacker.invalid\"></iframe> <svg onload=\"window.pwned=1\"></svg> \
-    <base href=\"http://attacker.invalid/\"> \u{202e}txet desrever\u{202c} in\u{200b}visible [1]\n\n\
+    <base href=\"http://attacker.invalid/\"> \u{202e}txet desrever\u{202c} in\u{200b}visible [1]\n\nIt is sent at the threshold [1].\n\n\
     | a | b |\n|---|---|\n| <img src=http://attacker.invalid/t.png> | `<b onmouseover=x>` |\n\n\
     ```html\n<script>window.pwned=1</script>\n```\n\n[data](data:text/html,<script>window.pwned=1</script>)";
 

@@ -15,7 +15,7 @@ use server::routes::{Access, Route, Table, TableError};
 use crate::world::{Always, App, World, request, routes};
 
 /// The only routes that answer to anybody.
-const PUBLIC: [&str; 6] = [
+const PUBLIC: [&str; 9] = [
     "/",
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",

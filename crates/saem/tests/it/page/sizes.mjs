@@ -11,10 +11,11 @@ await walk(async ({ page, go, context }) => {
   await page.getByText("Ask, and read where it comes from").waitFor();
   const ready = await page.evaluate(() => performance.now());
   assert.ok(transferred < 150_000, `${transferred} bytes`);
+  assert.ok(ready < 5_000, `ready after ${ready} ms, which is slow even for a machine with much else to do`);
   console.log(`first load: ${transferred} bytes, ready after ${Math.round(ready)} ms`);
 
   await go("documents");
-  await until("all documents", async () => /1,200 documents/.test(await page.locator(".toolbar").innerText()));
+  await until("documents", async () => /1,000\+ documents/.test(await page.locator(".toolbar").innerText()));
   const rows = () => page.locator(".long-list .document-row").count();
   assert.ok((await rows()) < 60, "only rows in sight are there");
   const frames = await page.evaluate(async () => {
@@ -30,7 +31,10 @@ await walk(async ({ page, go, context }) => {
     return times.sort((a, b) => a - b)[30];
   });
   assert.ok(frames < 100, `a frame takes ${frames} ms`);
-  await page.evaluate(() => { const list = document.querySelector("saem-documents .long-list"); list.scrollTop = list.scrollHeight; });
+  await until("all documents", async () => {
+    await page.evaluate(() => { const list = document.querySelector("saem-documents .long-list"); list.scrollTop = list.scrollHeight; });
+    return /1,200 documents/.test(await page.locator(".toolbar").innerText());
+  });
   await until("the last row", async () => (await page.locator(".long-row[aria-posinset='1200']").count()) === 1);
   assert.ok((await rows()) < 60);
 
