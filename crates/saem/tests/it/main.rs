@@ -12,6 +12,7 @@
 )]
 
 mod a2a;
+mod a2a_clients;
 mod api;
 mod bad_input;
 mod chat;
