@@ -1,6 +1,7 @@
 //! Asking a server, and reading its answer as it comes.
 
 use agent::memory::SessionId;
+use agent::tools::attachment::Attachment;
 use anyhow::{Context, Result, bail};
 use reqwest::{Method, Request, Response};
 use serde::Deserialize;
@@ -72,9 +73,11 @@ impl Client {
     pub(crate) async fn ask_question(
         &self,
         question: String,
+        attach: Vec<Attachment>,
         session: Option<&SessionId>,
     ) -> Result<RemoteAsking> {
-        let body = AskBody { question, session: session.map(ToString::to_string) };
+        let attach = attach.into_iter().map(Into::into).collect();
+        let body = AskBody { question, session: session.map(ToString::to_string), attach };
         let response = self.send(self.post(&["chat"], &body)?).await?;
         Ok(RemoteAsking { response, waiting: Vec::new() })
     }

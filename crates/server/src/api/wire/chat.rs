@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::FoundBody;
+use super::attachments::AttachBody;
 
 /// A question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,9 @@ pub struct AskBody {
     /// The conversation that it belongs to; a new one, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// What is to be read with it: resources and prompts of servers of tools. With a prompt, the question may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attach: Vec<AttachBody>,
 }
 
 /// What Saem is doing.
@@ -231,6 +235,7 @@ impl From<Part> for PartBody {
             PartKind::Question => "question",
             PartKind::Tools => "tools",
             PartKind::ToolResult => "tool_result",
+            PartKind::Attachment => "attachment",
         };
         let trust = match part.trust {
             Trust::Ours => "ours",
