@@ -80,6 +80,27 @@ async fn a_tool_runs_after_a_yes_and_not_after_a_no() {
 }
 
 #[tokio::test]
+async fn a_tool_that_has_changed_is_off_until_somebody_accepts_it_on_the_page() {
+    let world = tools::world();
+    world.ok(&["mcp", "tools"]);
+    let path = world.data().join("mcp.json");
+    let changed = std::fs::read_to_string(&path).unwrap().replace("Looks.", "Looks closer.");
+    std::fs::write(&path, changed).unwrap();
+    let served = world.serve().await;
+    walk(&world, &served, "drift.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn an_answer_is_stopped_and_a_lost_network_is_told_and_survived() {
+    let world = small();
+    // Longer than the walk: only a stop ends it.
+    let model = ModelServer::answering(WALK_MAX * 2, played).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "stop.mjs", json!({})).await;
+}
+
+#[tokio::test]
 async fn a_model_that_wants_a_tool_waits_for_a_person_on_the_page() {
     let world = tools::world();
     let page = world.file("budget.md", "# Budget alerts\n\nAn alert is sent at the threshold.");
