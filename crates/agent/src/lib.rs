@@ -1,6 +1,7 @@
 //! What Saem decides, apart from doing it: retrieval, limits, the words of the product and the ports it speaks through.
 
 pub mod analysis;
+pub mod attachment;
 pub mod citation;
 pub mod context;
 pub mod filter;

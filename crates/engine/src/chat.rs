@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agent::attachment::Attachment;
 use agent::context::{Budget, ToolBudget};
 use agent::memory::{MemoryLimits, SaidTurn, SessionId};
 use agent::menu::Menu;
@@ -162,6 +163,8 @@ pub struct Question {
     pub told: Vec<SaidTurn>,
     /// For whom tools of servers may be used; none, and the turn uses none.
     pub user: Option<ToolUser>,
+    /// What came along to be read for this turn.
+    pub attached: Vec<Attachment>,
 }
 
 /// Which conversation a question belongs to.
@@ -177,7 +180,7 @@ pub enum Talk {
 impl Question {
     #[must_use]
     pub fn new(text: String, conversation: Talk) -> Self {
-        Self { text, conversation, told: Vec::new(), user: None }
+        Self { text, conversation, told: Vec::new(), user: None, attached: Vec::new() }
     }
 
     /// Lets the turn use tools, for this person.
@@ -287,7 +290,9 @@ impl Copilot {
         let turn = TurnId::new(session, at, self.random()?);
         let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
         let user = question.user.filter(|user| user.principal.tenant == *tenant);
-        let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept, user };
+        let (tenant_of_turn, attached) = (tenant.clone(), question.attached);
+        let asked =
+            Asked { tenant: tenant_of_turn, turn: turn.clone(), at, text, is_kept, user, attached };
         let is_end_alone = Arc::new(AtomicBool::new(false));
         let run = Run::new(self.clone(), asked, question.told, tell, Arc::clone(&is_end_alone));
         let span = telemetry::turn(tenant.as_str(), turn.session.as_str(), &turn.to_string());

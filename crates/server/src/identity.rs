@@ -138,7 +138,7 @@ impl Identity {
     }
 
     /// Whether local callers need no credentials. Asked each time: the first key may be made at any moment.
-    async fn asks_nobody(&self) -> Result<bool, Problem> {
+    pub(crate) async fn asks_nobody(&self) -> Result<bool, Problem> {
         match self.mode {
             Mode::LocalOwner => Ok(self.keys.keys(None).await?.is_empty()),
             Mode::Required => Ok(false),

@@ -17,6 +17,7 @@ use crate::metrics::{HttpMetrics, Metrics};
 use crate::quota::Quota;
 use crate::routes::Table;
 
+pub mod a2a;
 pub mod api;
 pub mod body;
 mod cors;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use agent::attachment::{self, Attachment};
 use agent::context::{self, Conversation, Part};
 use agent::identity::Timestamp;
 use agent::language::Language;
@@ -50,6 +51,7 @@ pub(super) struct Asked {
     pub(super) text: String,
     pub(super) is_kept: bool,
     pub(super) user: Option<ToolUser>,
+    pub(super) attached: Vec<Attachment>,
 }
 
 /// One turn on its way.
@@ -60,6 +62,8 @@ pub(super) struct Run {
     pub(super) at: Timestamp,
     pub(super) is_kept: bool,
     told: Vec<SaidTurn>,
+    /// What came along; read with the first search.
+    attached: Vec<Attachment>,
     pub(super) question: String,
     pub(super) language: Language,
     pub(super) query: String,
@@ -106,7 +110,7 @@ impl Run {
         tell: mpsc::Sender<TurnEvent>,
         is_end_alone: Arc<AtomicBool>,
     ) -> Self {
-        let Asked { tenant, turn, at, text, is_kept, user } = asked;
+        let Asked { tenant, turn, at, text, is_kept, user, attached } = asked;
         let tools = Tooling::of(&copilot, user, &turn, &tell);
         let deadline = Instant::now() + copilot.rules.turn_time_max;
         let mut run = Self {
@@ -119,6 +123,7 @@ impl Run {
             at,
             is_kept,
             told,
+            attached,
             question: text,
             recalled: Vec::new(),
             talk: Vec::new(),
@@ -265,7 +270,10 @@ impl Run {
                 let passages = match found {
                     Ok(answer) => {
                         self.notes.extend(answer.warnings);
-                        Ok(answer.passages)
+                        let attached = std::mem::take(&mut self.attached);
+                        let mut passages = attachment::passages(&self.question, &attached);
+                        passages.extend(answer.passages);
+                        Ok(passages)
                     }
                     // Without a first search there is nothing to say.
                     Err(error) if is_first => return Err(Stopped::Failed(error)),

@@ -104,6 +104,10 @@ impl Jwt {
         &self.settings
     }
 
+    pub(crate) fn issuer(&self) -> &str {
+        &self.settings.issuer
+    }
+
     /// Where it is said whose tokens a path takes.
     pub(crate) fn metadata_address(&self, path: &str) -> Option<String> {
         let resource = self.settings.resource()?;
