@@ -173,6 +173,7 @@ export default {
   "documents.collection": "Collection",
   "documents.all": "All collections",
   "documents.address": "Or an address",
+  "documents.again": "Fetch it again",
   "documents.fetch": "Fetch",
   "documents.uploads": "Uploads",
   "documents.sending": "Sending",

@@ -173,6 +173,7 @@ export default {
   "documents.collection": "모음",
   "documents.all": "모든 모음",
   "documents.address": "또는 주소",
+  "documents.again": "다시 가져오기",
   "documents.fetch": "가져오기",
   "documents.uploads": "올리기",
   "documents.sending": "보내는 중",
