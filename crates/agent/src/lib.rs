@@ -19,6 +19,7 @@ pub mod ports;
 pub mod price;
 pub mod recent;
 pub mod reply;
+pub mod research;
 pub mod retrieval;
 #[cfg(test)]
 mod samples;
