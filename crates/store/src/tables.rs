@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 4;
+pub(crate) const SCHEMA_VERSION: u64 = 5;
 
 /// Name → number: the schema's version.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
@@ -72,6 +72,18 @@ pub(crate) const TOOL_APPROVALS: TableDefinition<(&str, &str, &str, &str), &[u8]
     TableDefinition::new("tool_approvals");
 /// (tenant, position) → call of a tool.
 pub(crate) const ACTIVITY: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("activity");
+
+/// (tenant, run) → its order and how far it has come.
+pub(crate) const RUNS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("runs");
+/// (tenant, beginning, run).
+pub(crate) const RUNS_BEGUN: TableDefinition<(&str, u64, &str), ()> =
+    TableDefinition::new("runs_begun");
+/// (tenant, run) that has not ended.
+pub(crate) const RUNS_UNFINISHED: TableDefinition<(&str, &str), ()> =
+    TableDefinition::new("runs_unfinished");
+/// (tenant, run, number) → what happened.
+pub(crate) const RUN_ENTRIES: TableDefinition<(&str, &str, u64), &[u8]> =
+    TableDefinition::new("run_entries");
 
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {

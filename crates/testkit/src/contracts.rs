@@ -7,5 +7,6 @@ pub mod jobs;
 pub mod keys;
 pub mod language_model;
 pub mod ledger;
+pub mod research;
 pub mod sessions;
 pub mod tools;
