@@ -28,6 +28,7 @@ mod mcp_servers;
 mod openai_client;
 mod peers;
 mod real_model;
+mod research;
 mod running;
 mod tenants;
 mod tools;
