@@ -4,6 +4,7 @@
 //! which are always there; the memory; the facts, of which the oldest give way first; the last turns, the oldest first;
 //! the passages, the lowest ranked first. Nothing is ever more than all budgets together.
 
+mod research;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,10 @@ use crate::language::Language;
 use crate::memory::{Entities, SaidTurn};
 use crate::model::{Message, Tokenizer};
 
+pub use self::research::{
+    Research, research_assessment, research_choice, research_plan, research_repair,
+    research_section,
+};
 pub use self::tasks::{Conversation, fold, judge};
 pub use self::tools::{Given, ToolBudget, attachment, broken_call, tool_definitions, tool_result};
 

@@ -20,6 +20,7 @@ pub mod ports;
 pub mod price;
 pub mod recent;
 pub mod reply;
+pub mod research;
 pub mod retrieval;
 #[cfg(test)]
 mod samples;

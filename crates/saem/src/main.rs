@@ -130,6 +130,7 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Search(search) => commands::search::run(config, search, &output).await,
         Command::Ask(ask) => commands::ask::ask(config, ask, &output).await,
         Command::Chat(chat) => commands::ask::chat(config, chat, &output).await,
+        Command::Research(research) => commands::research::run(config, research, &output).await,
         Command::Sessions(sessions) => commands::sessions::run(config, sessions, &output).await,
         Command::Cost(cost) => commands::cost::run(config, &cost, &output).await,
         Command::Documents(documents) => commands::documents::run(config, documents, &output).await,

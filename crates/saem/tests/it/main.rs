@@ -32,6 +32,7 @@ mod openai_client;
 mod page;
 mod peers;
 mod real_model;
+mod research;
 mod running;
 mod tenants;
 mod tool_programs;
