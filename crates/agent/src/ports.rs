@@ -1,6 +1,7 @@
 //! What Saem needs of the world, each need a small trait; adapters implement them, `engine` calls them.
 
 mod sessions;
+mod tasks;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,10 @@ use crate::names::{CollectionName, DocumentId, TenantId};
 
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
+};
+pub use self::tasks::{
+    AgentTasks, HookKey, KeepTask, KeptTask, NewNotice, Notice, Outbox, Posts, TaskKey, TaskList,
+    TaskRows,
 };
 pub use self::tools::{ActivityList, LoginVault, ToolRecords};
 

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::context::{Budget, ToolBudget};
+use agent::enclosure::Enclosure;
 use agent::memory::{MemoryLimits, SaidTurn, SessionId};
 use agent::menu::Menu;
 use agent::model::{LanguageModel, Tokenizer};
@@ -164,6 +165,8 @@ pub struct Question {
     pub told: Vec<SaidTurn>,
     /// For whom tools of servers may be used; none, and the turn uses none.
     pub user: Option<ToolUser>,
+    /// Texts that came along to be read for this turn.
+    pub enclosed: Vec<Enclosure>,
     /// What is to be read with it, for that user.
     pub attach: Vec<Attachment>,
 }
@@ -181,7 +184,8 @@ pub enum Talk {
 impl Question {
     #[must_use]
     pub fn new(text: String, conversation: Talk) -> Self {
-        Self { text, conversation, told: Vec::new(), user: None, attach: Vec::new() }
+        let (told, enclosed, attach) = (Vec::new(), Vec::new(), Vec::new());
+        Self { text, conversation, told, user: None, enclosed, attach }
     }
 
     /// Puts something of servers beside it.
@@ -313,6 +317,7 @@ impl Copilot {
             text,
             is_kept,
             user,
+            enclosed: question.enclosed,
             attach: question.attach,
         };
         let is_end_alone = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! What Saem keeps: documents, jobs, keys, conversations, what they cost, what tools did and the audit log, in one durable place.
+//! What Saem keeps: documents, jobs, keys, conversations, what they cost, what tools did, tasks of other agents and the audit log, in one durable place.
 
 mod audit;
 mod documents;
@@ -10,6 +10,7 @@ mod redb_file;
 pub mod redis;
 mod sessions;
 mod tables;
+mod tasks;
 mod tools;
 mod vault;
 mod writer;

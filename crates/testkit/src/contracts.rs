@@ -8,4 +8,5 @@ pub mod keys;
 pub mod language_model;
 pub mod ledger;
 pub mod sessions;
+pub mod tasks;
 pub mod tools;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agent::context::{self, Conversation, Part};
+use agent::enclosure::{self, Enclosure};
 use agent::identity::Timestamp;
 use agent::language::Language;
 use agent::ledger::Component;
@@ -52,6 +53,7 @@ pub(super) struct Asked {
     pub(super) text: String,
     pub(super) is_kept: bool,
     pub(super) user: Option<ToolUser>,
+    pub(super) enclosed: Vec<Enclosure>,
     pub(super) attach: Vec<Attachment>,
 }
 
@@ -63,6 +65,8 @@ pub(super) struct Run {
     pub(super) at: Timestamp,
     pub(super) is_kept: bool,
     told: Vec<SaidTurn>,
+    /// What came along; read with the first search.
+    enclosed: Vec<Enclosure>,
     pub(super) question: String,
     pub(super) language: Language,
     pub(super) query: String,
@@ -114,7 +118,7 @@ impl Run {
         tell: mpsc::Sender<TurnEvent>,
         is_end_alone: Arc<AtomicBool>,
     ) -> Self {
-        let Asked { tenant, turn, at, text, is_kept, user, attach } = asked;
+        let Asked { tenant, turn, at, text, is_kept, user, enclosed, attach } = asked;
         let caller = user.map(|user| user.caller(&turn, &tell));
         let tools = Tooling::of(&copilot, caller.clone());
         let deadline = Instant::now() + copilot.rules.turn_time_max;
@@ -128,6 +132,7 @@ impl Run {
             at,
             is_kept,
             told,
+            enclosed,
             question: text,
             recalled: Vec::new(),
             talk: Vec::new(),
@@ -283,7 +288,10 @@ impl Run {
                 let passages = match found {
                     Ok(answer) => {
                         self.notes.extend(answer.warnings);
-                        Ok(answer.passages)
+                        let enclosed = std::mem::take(&mut self.enclosed);
+                        let mut passages = enclosure::passages(&self.question, &enclosed);
+                        passages.extend(answer.passages);
+                        Ok(passages)
                     }
                     // Without a first search there is nothing to say.
                     Err(error) if is_first => return Err(Stopped::Failed(error)),

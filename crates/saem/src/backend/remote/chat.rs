@@ -7,9 +7,10 @@ use reqwest::{Method, Request, Response};
 use serde::Deserialize;
 use server::api::chat::CostWanted;
 use server::api::wire::chat::{
-    AskBody, CostBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody,
-    SessionBody, SessionsBody, TextBody, TurnBody,
+    AskBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody, SessionBody,
+    SessionsBody, TextBody, TurnBody,
 };
+use server::api::wire::cost::CostBody;
 
 use super::{Client, found};
 use crate::backend::Told;
@@ -77,7 +78,8 @@ impl Client {
         session: Option<&SessionId>,
     ) -> Result<RemoteAsking> {
         let attach = attach.into_iter().map(Into::into).collect();
-        let body = AskBody { question, session: session.map(ToString::to_string), attach };
+        let session = session.map(ToString::to_string);
+        let body = AskBody { question, session, html: false, attach };
         let response = self.send(self.post(&["chat"], &body)?).await?;
         Ok(RemoteAsking { response, waiting: Vec::new() })
     }
