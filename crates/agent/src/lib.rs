@@ -28,3 +28,4 @@ pub mod text;
 pub mod tools;
 pub mod turn;
 mod values;
+pub mod visits;

@@ -13,8 +13,9 @@ use engine::chat::{
 };
 use server::api::chat::{CostWanted, costs};
 use server::api::wire::chat::{
-    CostBody, DoingBody, MemoryBody, MemoryEditBody, SessionBody, SessionsBody, TurnBody,
+    DoingBody, MemoryBody, MemoryEditBody, SessionBody, SessionsBody, TurnBody,
 };
+use server::api::wire::cost::CostBody;
 
 use super::Backend;
 use super::remote::RemoteAsking;
@@ -150,7 +151,8 @@ impl Backend<LocalChat> {
     pub(crate) async fn session(&self, id: &SessionId) -> Result<SessionBody> {
         let found = match self {
             Self::Local(LocalChat { copilot, .. }) => {
-                super::found(copilot.session(&TenantId::local(), id).await)?.map(Into::into)
+                let found = super::found(copilot.session(&TenantId::local(), id).await)?;
+                found.map(|view| SessionBody::of(view, false))
             }
             Self::Remote(client) => client.session(id).await?,
         };

@@ -27,7 +27,8 @@ use store::{Health, Store};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::demo_files::{DEMO_FILES, DEMO_MENU};
+use super::demo_files::{self, DEMO_FILES, DEMO_MENU};
+use super::doctor::Patient;
 use crate::config::{self, Config};
 use crate::output::Output;
 use crate::presence::Announced;
@@ -106,7 +107,7 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     let address = door.address;
     output.line(&format!(
         "Saem answers on http://{address} from the documents of Nubi, an invented cloud-cost product.\n\n\
-         Try, in another terminal:\n  \
+         Open http://{address} in a browser, or try, in another terminal:\n  \
          saem ask --server http://{address} 남은 예산을 다음 달로 이월할 수 있나요?\n  \
          saem chat --server http://{address}\n  \
          curl http://{address}/v1/chat/completions -H 'content-type: application/json' \\\n    \
@@ -222,7 +223,7 @@ async fn run(
     let audience = if purpose == Purpose::Kit { Audience::Kit } else { Audience::Callers };
     let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
-    let identity = identity.with_owner(&door.token);
+    let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
     let ways = Ways { copilot: copilot.clone(), mcp: &mcp, host, wired: &wired };
     let server = server(&config, &installation, identity, metrics, ways)?;
     let Door { listener, own_listener, announced, .. } = door;
@@ -313,6 +314,8 @@ fn server(
         copilot,
         host,
         desk: wiring::tools::desk(config),
+        doctor: Arc::new(Patient::of(config, installation)),
+        samples: demo_files::samples(),
     };
     Ok(Server::new(settings, parts, table, api)?)
 }

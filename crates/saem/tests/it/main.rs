@@ -28,6 +28,7 @@ mod mcp;
 mod mcp_clients;
 mod mcp_servers;
 mod openai_client;
+mod page;
 mod peers;
 mod real_model;
 mod running;

@@ -1,6 +1,8 @@
 //! The API's own words: what goes over the wire, apart from what we think in. Commands that ask a server read them back.
 
 pub mod chat;
+pub mod chunks;
+pub mod cost;
 pub mod tools;
 
 use std::collections::BTreeMap;

@@ -141,7 +141,7 @@ impl Jwt {
             .claims;
         let until = check_times(&claims, now)?;
         let principal = self.principal(&claims)?;
-        Ok(Identified { principal, ground: Ground::Token { until } })
+        Ok(Identified { principal, ground: Ground::Token { until }, visit: None })
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {

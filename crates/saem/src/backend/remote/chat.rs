@@ -6,9 +6,10 @@ use reqwest::{Method, Request, Response};
 use serde::Deserialize;
 use server::api::chat::CostWanted;
 use server::api::wire::chat::{
-    AskBody, CostBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody,
-    SessionBody, SessionsBody, TextBody, TurnBody,
+    AskBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody, SessionBody,
+    SessionsBody, TextBody, TurnBody,
 };
+use server::api::wire::cost::CostBody;
 
 use super::{Client, found};
 use crate::backend::Told;
@@ -74,7 +75,7 @@ impl Client {
         question: String,
         session: Option<&SessionId>,
     ) -> Result<RemoteAsking> {
-        let body = AskBody { question, session: session.map(ToString::to_string) };
+        let body = AskBody { question, session: session.map(ToString::to_string), html: false };
         let response = self.send(self.post(&["chat"], &body)?).await?;
         Ok(RemoteAsking { response, waiting: Vec::new() })
     }
