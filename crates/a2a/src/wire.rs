@@ -13,6 +13,7 @@ mod v0_3;
 mod v0_3_proto;
 mod v1_0;
 
+pub(crate) use objects::{base64, bytes};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};

@@ -3,6 +3,7 @@
 pub mod analysis;
 pub mod citation;
 pub mod context;
+pub mod enclosure;
 pub mod filter;
 pub mod fusion;
 pub mod identity;
@@ -28,3 +29,4 @@ pub mod text;
 pub mod tools;
 pub mod turn;
 mod values;
+pub mod visits;

@@ -2,6 +2,7 @@
 
 mod research;
 mod sessions;
+mod tasks;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,10 @@ use crate::names::{CollectionName, DocumentId, TenantId};
 pub use self::research::{Journals, KeptRun, NewEntries, RunLine, Searches};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
+};
+pub use self::tasks::{
+    AgentTasks, HookKey, KeepTask, KeptTask, NewNotice, Notice, Outbox, Posts, TaskKey, TaskList,
+    TaskRows,
 };
 pub use self::tools::{ActivityList, LoginVault, ToolRecords};
 

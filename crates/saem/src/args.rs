@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -86,6 +87,22 @@ pub(crate) enum Command {
     /// Read documents for another Saem (started by itself)
     #[command(hide = true)]
     Worker,
+    /// Start a server of tools within its limits (started by itself)
+    #[command(hide = true)]
+    Program(Program),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Program {
+    #[arg(long)]
+    pub(crate) memory_mib_max: u64,
+    #[arg(long)]
+    pub(crate) files_max: u64,
+    #[arg(long)]
+    pub(crate) processes_max: u64,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

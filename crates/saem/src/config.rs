@@ -1,5 +1,6 @@
 //! Configuration: defaults compiled in, overridden by a file, the environment and flags, in this order.
 
+mod a2a;
 mod copilot;
 mod mcp;
 
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use url::Url;
 
+pub(crate) use self::a2a::{A2a, BareCardKind, CardKind};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
 
@@ -32,6 +34,7 @@ pub(crate) struct Config {
     pub(crate) copilot: Copilot,
     pub(crate) memory: Memory,
     pub(crate) mcp: Mcp,
+    pub(crate) a2a: A2a,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,

@@ -1,5 +1,6 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
+pub(crate) mod a2a;
 pub(crate) mod copilot;
 pub(crate) mod logins;
 pub(crate) mod mcp;
@@ -74,6 +75,7 @@ impl Installation {
             sessions: Arc::new(store.clone()),
             ledger: Arc::new(store.clone()),
             tool_records: Arc::new(store.clone()),
+            agent_tasks: Arc::new(store.clone()),
             index: Arc::new(index),
             embedder: Arc::clone(&embedder),
             other_embedders: vec![built_in],

@@ -17,6 +17,7 @@ use crate::metrics::{HttpMetrics, Metrics};
 use crate::quota::Quota;
 use crate::routes::Table;
 
+pub mod a2a;
 pub mod api;
 pub mod body;
 mod cors;
@@ -33,9 +34,12 @@ pub mod metrics;
 pub mod openai;
 mod openapi;
 mod operations;
+mod page;
 pub mod problem;
 mod quota;
+pub mod rich;
 pub mod routes;
+mod visiting;
 
 /// How a server behaves: plain values.
 #[derive(Debug, Clone, Default)]
@@ -73,6 +77,7 @@ pub(crate) struct Shared {
     http: HttpMetrics,
     ready: Vec<Arc<dyn ReadyCheck>>,
     description: Bytes,
+    version: String,
     connections: listen::Connections,
 }
 
@@ -94,6 +99,7 @@ impl Server {
             metrics,
             ready,
             description: table.openapi(&version).to_string().into(),
+            version,
             connections: listen::Connections::default(),
             limits,
         });

@@ -33,6 +33,7 @@ use crate::listen::timed::{Phase, Timed};
 use crate::problem::{Code, Problem};
 use crate::quota::{Counts, Held, neighbourhood};
 
+mod http2;
 mod timed;
 
 /// How long to wait when the system has no room for another connection.
@@ -93,7 +94,10 @@ impl Server {
                     let _ = stream.set_nodelay(true);
                     let (server, ending) = (self.clone(), ending.clone());
                     let held = (seat, sockets.token());
-                    tasks.spawn(async move { server.converse(stream, peer, held, ending).await });
+                    let spawner = tasks.clone();
+                    tasks.spawn(async move {
+                        server.greet(stream, peer, held, ending, &spawner).await;
+                    });
                 }
                 Err(error) => self.not_accepted(&error).await,
             }

@@ -3,6 +3,7 @@
 pub mod addresses;
 pub mod guard;
 pub mod pages;
+pub mod posts;
 pub mod search;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 /// Version of all that follows; a change of meaning adds one and a migration.
 pub(crate) const SCHEMA_VERSION: u64 = 5;
 
-/// Name → number: the schema's version.
+/// Name → number: the schema's version, and how many notices there were.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 /// (tenant, document) → record.
 pub(crate) const DOCUMENTS: TableDefinition<(&str, &str), &[u8]> =
@@ -73,6 +73,21 @@ pub(crate) const TOOL_APPROVALS: TableDefinition<(&str, &str, &str, &str), &[u8]
 /// (tenant, position) → call of a tool.
 pub(crate) const ACTIVITY: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("activity");
 
+/// (tenant, owner, task) → what is known of a task of another agent, and the task itself.
+pub(crate) const TASKS: TableDefinition<(&str, &str, &str), (&[u8], &[u8])> =
+    TableDefinition::new("tasks");
+/// (tenant, owner, time before the end of time, task) → context, state and expiry: what came last comes first.
+pub(crate) const TASKS_LISTED: TableDefinition<(&str, &str, u64, &str), (&str, &str, u64)> =
+    TableDefinition::new("tasks_listed");
+/// (tenant, owner, task) that somebody works on.
+pub(crate) const TASKS_RUNNING: TableDefinition<(&str, &str, &str), ()> =
+    TableDefinition::new("tasks_running");
+/// (expiry, tenant, owner, task).
+pub(crate) const TASKS_EXPIRY: TableDefinition<(u64, &str, &str, &str), ()> =
+    TableDefinition::new("tasks_expiry");
+/// (tenant, owner, task, webhook, number) → failures, when to try again, and what it is to be told.
+pub(crate) const OUTBOX: TableDefinition<(&str, &str, &str, &str, u64), (u32, u64, &[u8])> =
+    TableDefinition::new("outbox");
 /// (tenant, run) → its order and how far it has come.
 pub(crate) const RUNS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("runs");
 /// (tenant, beginning, run).

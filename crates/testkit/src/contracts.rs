@@ -9,4 +9,5 @@ pub mod language_model;
 pub mod ledger;
 pub mod research;
 pub mod sessions;
+pub mod tasks;
 pub mod tools;

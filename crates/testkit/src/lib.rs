@@ -6,6 +6,7 @@
     reason = "a test that meets something unexpected should end there"
 )]
 
+pub mod agent_tasks;
 pub mod clock;
 pub mod contracts;
 pub mod embeddings;

@@ -239,7 +239,7 @@ fn every_text_list_and_file_has_its_limit() {
     let text = |bytes: usize| Value::from("x".repeat(bytes));
     let list = |items: usize, item: Value| Value::from(vec![item; items]);
     let part = json!({ "text": "x" });
-    let file = |bytes: usize| Value::from(objects::base64(&vec![0; bytes]));
+    let file = |bytes: usize| Value::from(base64(&vec![0; bytes]));
     let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
     let whole = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [part], "metadata": {} } });
     for (place, name, fits, exceeds) in [
@@ -322,9 +322,9 @@ fn http_of_0_3_takes_the_form_of_json_rpc_and_files_that_were_encoded_twice() {
             "messageId": "m", "role": "ROLE_USER", "content": [{ "file": { "fileWithBytes": file } }],
         }})
     };
-    let twice = objects::base64(objects::base64("샘물".as_bytes()).as_bytes());
+    let twice = base64(base64("샘물".as_bytes()).as_bytes());
     let call = read_call(Form::V0_3Proto, OperationKind::Send, &message(&twice), &fresh()).unwrap();
-    let once = objects::base64("샘물".as_bytes());
+    let once = base64("샘물".as_bytes());
     assert_eq!(write_call(Form::V0_3Proto, &call).unwrap(), message(&once));
 }
 

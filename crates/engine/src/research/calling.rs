@@ -155,9 +155,9 @@ fn of_model(error: &ModelError) -> Failure {
         ModelError::TimedOut { .. } => {
             Failure { error_type: ErrorType::Timeout, is_passing: true, ..plain }
         }
-        ModelError::BrokenStream { .. } | ModelError::Unreachable { .. } => {
-            Failure { is_passing: true, ..plain }
-        }
+        ModelError::BrokenStream { .. }
+        | ModelError::BrokenCall { .. }
+        | ModelError::Unreachable { .. } => Failure { is_passing: true, ..plain },
         ModelError::Unauthorized { .. } => Failure { status: Some(401), ..plain },
         ModelError::QuotaSpent { .. } => Failure { status: Some(402), ..plain },
         ModelError::ContextOverflow { .. }

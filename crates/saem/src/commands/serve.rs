@@ -27,15 +27,20 @@ use store::{Health, Store};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::demo_files::{DEMO_FILES, DEMO_MENU};
+use super::demo_files::{self, DEMO_FILES, DEMO_MENU};
+use super::doctor::Patient;
 use crate::config::{self, Config};
 use crate::output::Output;
 use crate::presence::Announced;
 use crate::system::{self, SystemClock, SystemEntropy};
+use crate::wiring::a2a::{Audience, Wired};
 use crate::wiring::{self, Installation, copilot};
 
 /// A port that nobody has, on this machine alone.
 const ANY_PORT: &str = "127.0.0.1:0";
+
+/// Requests of a kit in a minute: it runs on this machine, and nobody else is served.
+const KIT_REQUESTS_PER_MINUTE_MAX: u32 = 600_000;
 
 /// Serves until it is asked to stop.
 pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
@@ -77,6 +82,19 @@ pub(super) async fn serve_suite(mut config: Config, output: &Output) -> Result<E
     Box::pin(run(config, installation, door, menu, Purpose::Conformance)).await
 }
 
+/// Serves kits for A2A on a free port, and says where on the first line.
+pub(super) async fn serve_kit(mut config: Config, output: &Output) -> Result<ExitCode> {
+    ANY_PORT.clone_into(&mut config.server.listen);
+    // A kit asks more often than callers should.
+    config.server.requests_per_minute_max = KIT_REQUESTS_PER_MINUTE_MAX;
+    config.a2a.enabled = true;
+    let installation = Installation::open(&config).await?;
+    let door = Door::open(&config, &installation).await?;
+    output.line(&format!("http://{}{}", door.address, server::a2a::PATH))?;
+    let menu = copilot::menu(&config)?;
+    Box::pin(run(config, installation, door, menu, Purpose::Kit)).await
+}
+
 /// Loads the demo's documents, if they are not there yet, and serves them.
 pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode> {
     if config.data.folder.is_empty() {
@@ -89,7 +107,7 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     let address = door.address;
     output.line(&format!(
         "Saem answers on http://{address} from the documents of Nubi, an invented cloud-cost product.\n\n\
-         Try, in another terminal:\n  \
+         Open http://{address} in a browser, or try, in another terminal:\n  \
          saem ask --server http://{address} 남은 예산을 다음 달로 이월할 수 있나요?\n  \
          saem chat --server http://{address}\n  \
          curl http://{address}/v1/chat/completions -H 'content-type: application/json' \\\n    \
@@ -181,6 +199,8 @@ enum Purpose {
     Pipes,
     /// The conformance suite, which finds what it looks for besides our own.
     Conformance,
+    /// A kit for A2A, whose messages say what becomes of them.
+    Kit,
 }
 
 async fn run(
@@ -197,15 +217,19 @@ async fn run(
     let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
     let parts = wiring::mcp::parts(&config, &installation, copilot.clone())?;
     let mcp = match purpose {
-        Purpose::Callers | Purpose::Pipes => Mcp::new(parts)?,
+        Purpose::Callers | Purpose::Pipes | Purpose::Kit => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
     };
+    let audience = if purpose == Purpose::Kit { Audience::Kit } else { Audience::Callers };
+    let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
-    let identity = identity.with_owner(&door.token);
-    let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp, host)?;
+    let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
+    let ways = Ways { copilot: copilot.clone(), mcp: &mcp, host, wired: &wired };
+    let server = server(&config, &installation, identity, metrics, ways)?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
+    wired.service.resume().await?;
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
@@ -244,15 +268,22 @@ async fn run(
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
 }
 
+/// What stands behind the ways in.
+struct Ways<'a> {
+    copilot: Copilot,
+    mcp: &'a Mcp,
+    host: Host,
+    wired: &'a Wired,
+}
+
 fn server(
     config: &Config,
     installation: &Installation,
     identity: Identity,
     metrics: Arc<Metrics>,
-    copilot: Copilot,
-    mcp: &Mcp,
-    host: Host,
+    ways: Ways<'_>,
 ) -> Result<Server> {
+    let Ways { copilot, mcp, host, wired } = ways;
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
         limits: limits(config),
@@ -273,6 +304,9 @@ fn server(
     if config.mcp.sse {
         routes.extend(mcp::sse_routes(mcp, Arc::new(SystemEntropy)));
     }
+    if config.a2a.enabled {
+        routes.extend(server::a2a::routes(&wired.agent));
+    }
     let table = Table::new(routes, Access::Needs(agent::identity::Scope::Admin))?;
     let api = Api {
         knowledge: installation.knowledge.clone(),
@@ -280,6 +314,8 @@ fn server(
         copilot,
         host,
         desk: wiring::tools::desk(config),
+        doctor: Arc::new(Patient::of(config, installation)),
+        samples: demo_files::samples(),
     };
     Ok(Server::new(settings, parts, table, api)?)
 }
