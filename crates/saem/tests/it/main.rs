@@ -33,6 +33,7 @@ mod peers;
 mod real_model;
 mod running;
 mod tenants;
+mod tls;
 mod tools;
 mod traces;
 mod watch;
