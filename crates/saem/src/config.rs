@@ -70,6 +70,7 @@ pub(crate) struct Server {
     pub(crate) listen: String,
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
+    pub(crate) networks: Vec<String>,
     pub(crate) connections_max: usize,
     pub(crate) connections_per_address_max: usize,
     pub(crate) header_seconds_max: u64,

@@ -30,6 +30,7 @@ use crate::cors::{self, ForeignPage};
 use crate::gate::seal;
 use crate::guard::{Peer, RouteLabel, Shutdown};
 use crate::listen::timed::{Phase, Timed};
+use crate::networks;
 use crate::problem::{Code, Problem};
 use crate::quota::{Counts, Held, neighbourhood};
 
@@ -247,6 +248,9 @@ impl Server {
         let (mut parts, body) = request.into_parts();
         if shutdown.is_cancelled() {
             return Err(ending());
+        }
+        if !networks::admits(&self.shared.networks, parts.uri.path(), peer.ip()) {
+            return Err(Problem::no_route());
         }
         if let Some(page) = self.shared.gate.check(&parts)? {
             parts.extensions.insert(page);

@@ -1,5 +1,7 @@
 //! `saem serve` and `saem demo`: the server, from its first connection to its last.
 
+mod ready;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +16,6 @@ use engine::keys::Secret;
 use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
-use server::health::ReadyCheck;
 use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
 use server::identity::{Identity, Mode, owner};
@@ -289,6 +290,13 @@ fn server(
         limits: limits(config),
         hosts: config.server.hosts.clone(),
         origins: config.server.origins.clone(),
+        networks: config
+            .server
+            .networks
+            .iter()
+            .map(|rule| rule.parse())
+            .collect::<Result<_, _>>()
+            .context("server.networks")?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let parts = Parts {
@@ -391,39 +399,6 @@ impl JwksSource for FetchedKeys {
             let Fetched { bytes, .. } = self.pages.fetch(&self.address).await?;
             Ok(bytes)
         })
-    }
-}
-
-/// The store's writer, as it is.
-struct StoreReady(Store);
-
-impl ReadyCheck for StoreReady {
-    fn name(&self) -> &str {
-        "store"
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if !self.0.has_room() {
-            return Err("the disk is full: free some space; writes go on by themselves".to_owned());
-        }
-        match &*self.0.health().borrow() {
-            // A full disk that has room again is well; the next write will say so too.
-            Health::Well | Health::Full => Ok(()),
-            Health::Broken(why) => Err(format!("the store cannot be written: {why}")),
-        }
-    }
-}
-
-/// The indexers, as they are.
-struct IndexReady(engine::Knowledge);
-
-impl ReadyCheck for IndexReady {
-    fn name(&self) -> &str {
-        "index"
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.0.indexing_trouble().map_or(Ok(()), Err)
     }
 }
 

@@ -12,6 +12,7 @@
 )]
 
 mod a2a;
+mod a2a_clients;
 mod api;
 mod bad_input;
 mod chat;
@@ -23,6 +24,7 @@ mod embedder;
 mod evals;
 mod golden;
 mod hostile;
+mod logins;
 mod mcp;
 mod mcp_clients;
 mod mcp_servers;
@@ -30,8 +32,10 @@ mod openai_client;
 mod page;
 mod peers;
 mod real_model;
+mod research;
 mod running;
 mod tenants;
+mod tool_programs;
 mod tools;
 mod traces;
 mod watch;

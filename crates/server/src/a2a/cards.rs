@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::a2a::card::{at_old_path, at_path, etag_input};
+use ::a2a::card::{Algorithm, SigningHeader, at_old_path, at_path, etag_input, sign};
 use ::a2a::error::Error;
 use ::a2a::model::{
     AgentCard, ApiKeyLocation, Capabilities, Interface, Provider, SecurityRequirement,
@@ -79,13 +79,16 @@ impl Agent {
         let server = asked.server.as_ref().ok_or_else(failed)?;
         let schemes = schemes(server).await.map_err(|_| failed())?;
         let card = self.own_card(&asked.base, schemes);
-        Ok(self.extended(card, &asked.principal.tenant).await)
+        let card = self.extended(card, &asked.principal.tenant).await;
+        Ok(self.signed(card, &asked.base))
     }
 
     async fn described(&self, parts: &Parts) -> Result<AgentCard, Problem> {
         let server = parts.extensions.get::<Arc<crate::Shared>>().cloned();
         let server = server.ok_or_else(Problem::no_route)?;
-        Ok(self.own_card(&self.base(parts), schemes(&server).await?))
+        let base = self.base(parts);
+        let card = self.own_card(&base, schemes(&server).await?);
+        Ok(self.signed(card, &base))
     }
 
     /// The card with what a caller of this tenant may ask about.
@@ -145,6 +148,22 @@ impl Agent {
             signatures: Vec::new(),
             legacy_authentication: None,
         }
+    }
+
+    /// The card with signatures, if the agent has a key.
+    fn signed(&self, mut card: AgentCard, base: &str) -> AgentCard {
+        if let Some(key) = &self.key {
+            let header = SigningHeader {
+                algorithm: Algorithm::Es256,
+                key_id: key.key_id().to_owned(),
+                jku: Some(format!("{base}/.well-known/jwks.json")),
+            };
+            match sign(&card, &header, |input| key.sign(input)) {
+                Ok(signatures) => card.signatures = signatures,
+                Err(error) => tracing::error!(%error, "the card could not be signed"),
+            }
+        }
+        card
     }
 
     /// A card that its reader may keep for a while, and ask later whether it still holds.
