@@ -31,7 +31,9 @@ function draw(document, sections, wanted) {
   if (first) queueMicrotask(() => read(first.section, first.button));
   return [
     h("p", {}, h("a", { class: "plain-link", href: "#/documents" }, icon("back"), t("documents.list"))),
-    h("header", { class: "document-head" }, h("h2", {}, document.title), may("write") ? iconButton("trash", t("app.delete"), () => remove(document), { text: true, class: "icon-button danger" }) : null),
+    h("header", { class: "document-head" }, h("h2", {}, document.title),
+      may("write") && /^https?:\/\//i.test(document.source) ? iconButton("retry", t("documents.again"), () => fetchAgain(document), { text: true }) : null,
+      may("write") ? iconButton("trash", t("app.delete"), () => remove(document), { text: true, class: "icon-button danger" }) : null),
     document.reason ? h("p", { class: "trouble", role: "alert" }, document.reason) : null,
     about(document),
     document.warnings.length ? h("section", {}, h("h3", {}, t("documents.warnings")), h("ul", {}, document.warnings.map((warning) => h("li", {}, warning)))) : null,
@@ -56,6 +58,17 @@ function about(document) {
   return h("dl", { class: "about" }, row("documents.source", document.source), row("documents.collection", document.collection), row("documents.kind", `${document.doc_type} · ${document.format}`),
     row("documents.size", bytes(document.bytes)), row("documents.sections", number(document.sections)), row("documents.chunks", number(document.chunks)),
     row("documents.when", moment(document.ingested_at)), tags.length ? row("documents.tags", tags) : null);
+}
+
+/** Fetches a document of an address again; what has not changed costs nothing. */
+async function fetchAgain(document) {
+  try {
+    const job = await api.finished(await api.post("/api/documents", { url: document.source, collection: document.collection }));
+    if (job.state === "failed") notice(job.failures.map((failure) => failure.reason).join(" "), "bad");
+    else notice(t(job.documents_unchanged ? "documents.unchanged" : "documents.done"));
+  } catch (problem) {
+    failed(problem);
+  }
 }
 
 async function remove(document) {

@@ -35,7 +35,8 @@ export class SessionList {
       while (this.#next && get("sessions").length < LOADED_MAX) await this.#append();
       this.#show();
     } catch (problem) {
-      failed(problem);
+      // A list that cannot be renewed is still a list; what waits for the server says that it is away.
+      if (problem.code !== "unreachable") failed(problem);
     }
   }
 

@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, iconButton, set as put } from "../dom.js";
 import { Part, get, set } from "../store.js";
-import { t } from "../words.js";
+import { number, t } from "../words.js";
 import { attended, look } from "../parts/approvals.js";
 import { Composer } from "../parts/composer.js";
 import { failed, notice } from "../parts/dialogs.js";
@@ -24,6 +24,8 @@ class Chat extends Part {
   #session = null;
   #turns = [];
   #drawnFrom = 0;
+  /** Turns that the server does not show any more. */
+  #unshown = 0;
   /** The turn under way in this conversation. */
   #now = null;
 
@@ -66,14 +68,15 @@ class Chat extends Part {
     put(this.turns, h("p", { class: "quiet" }, t("app.loading")));
     try {
       const session = await api.get(`/api/sessions/${api.id(wanted)}`, { html: true });
-      if (this.#session === wanted) this.#show(session.turns);
+      if (this.#session === wanted) this.#show(session);
     } catch (problem) {
       if (problem.status === 404) { location.hash = "#/chat"; return; }
       failed(problem);
     }
   }
 
-  #show(turns) {
+  #show({ turns, turns_said }) {
+    this.#unshown = Math.max(0, turns_said - turns.length);
     this.#turns = turns.map((turn) => this.#view(turn));
     if (this.#now) this.#turns.push(this.#now.view);
     this.#drawnFrom = Math.max(0, turns.length - DRAWN);
@@ -83,7 +86,8 @@ class Chat extends Part {
 
   #drawTurns() {
     const earlier = this.#drawnFrom > 0
-      ? h("button", { type: "button", class: "plain earlier", onclick: () => this.#earlier() }, t("chat.earlier")) : null;
+      ? h("button", { type: "button", class: "plain earlier", onclick: () => this.#earlier() }, t("chat.earlier"))
+      : this.#unshown > 0 ? h("p", { class: "quiet earlier" }, t("chat.unshown", { count: number(this.#unshown) })) : null;
     put(this.turns, earlier, this.#turns.slice(this.#drawnFrom).map((view) => view.element));
   }
 

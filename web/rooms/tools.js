@@ -70,7 +70,7 @@ class Tools extends Part {
     const is_off = tool.standing !== "known";
     const accept = async () => {
       try {
-        const { accepted } = await api.post(`/api/tool-servers/${api.id(tool.server)}/accept`, { tool: tool.original });
+        const { accepted } = await api.post(`/api/tool-servers/${api.id(tool.server)}/accept`, { tool: tool.name });
         notice(t("tools.accepted", { names: accepted.join(", ") }));
         this.#list();
       } catch (problem) {

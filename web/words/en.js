@@ -63,12 +63,10 @@ export default {
   "chat.open_link": "Open the source",
   "chat.stopped": "Stopped: the answer is not complete.",
   "chat.memory": "Memory",
+  "chat.unshown": "{count} turns before these are not shown.",
   "chat.earlier": "Show earlier turns",
-  "chat.to_end": "To the latest",
   "chat.dropped": "{name} was added to your documents",
-  "chat.drop": "Drop a file to add it to your documents",
   "chat.prompts": "Prompts",
-  "chat.documents": "Documents",
   "chat.nothing_to_attach": "Nothing fits",
 
   "doing.searching": "Searching for “{query}”",
@@ -173,6 +171,7 @@ export default {
   "documents.collection": "Collection",
   "documents.all": "All collections",
   "documents.address": "Or an address",
+  "documents.again": "Fetch it again",
   "documents.fetch": "Fetch",
   "documents.uploads": "Uploads",
   "documents.sending": "Sending",
@@ -263,7 +262,6 @@ export default {
   "approval.session": "Yes, in this conversation",
   "approval.always": "Yes, always",
   "approval.send": "Send",
-  "approval.wants": "Something waits for your yes or no",
 
   "activity.title": "Activity and cost",
   "activity.cost": "Cost",
@@ -305,7 +303,7 @@ export default {
   "component.judge": "judge",
   "component.answer": "answer",
   "component.memory": "memory",
-  "component.rewrite": "rewrite",
+  "component.research": "research",
 
   "settings.title": "Settings",
   "settings.you": "You",

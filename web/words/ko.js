@@ -63,12 +63,10 @@ export default {
   "chat.open_link": "출처 열기",
   "chat.stopped": "멈췄습니다. 답변이 완성되지 않았습니다.",
   "chat.memory": "기억",
+  "chat.unshown": "이보다 앞선 문답 {count}개는 보이지 않습니다.",
   "chat.earlier": "이전 문답 보기",
-  "chat.to_end": "맨 아래로",
   "chat.dropped": "{name} 문서를 추가했습니다",
-  "chat.drop": "파일을 놓으면 문서에 추가됩니다",
   "chat.prompts": "프롬프트",
-  "chat.documents": "문서",
   "chat.nothing_to_attach": "맞는 것이 없습니다",
 
   "doing.searching": "“{query}” 검색 중",
@@ -173,6 +171,7 @@ export default {
   "documents.collection": "모음",
   "documents.all": "모든 모음",
   "documents.address": "또는 주소",
+  "documents.again": "다시 가져오기",
   "documents.fetch": "가져오기",
   "documents.uploads": "올리기",
   "documents.sending": "보내는 중",
@@ -263,7 +262,6 @@ export default {
   "approval.session": "이 대화에서 허용",
   "approval.always": "항상 허용",
   "approval.send": "보내기",
-  "approval.wants": "승인을 기다리는 것이 있습니다",
 
   "activity.title": "활동과 비용",
   "activity.cost": "비용",
@@ -305,7 +303,7 @@ export default {
   "component.judge": "판단",
   "component.answer": "답변",
   "component.memory": "기억",
-  "component.rewrite": "질문 다듬기",
+  "component.research": "조사",
 
   "settings.title": "설정",
   "settings.you": "나",

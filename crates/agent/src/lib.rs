@@ -1,9 +1,9 @@
 //! What Saem decides, apart from doing it: retrieval, limits, the words of the product and the ports it speaks through.
 
 pub mod analysis;
-pub mod attachment;
 pub mod citation;
 pub mod context;
+pub mod enclosure;
 pub mod filter;
 pub mod fusion;
 pub mod identity;
@@ -20,6 +20,7 @@ pub mod ports;
 pub mod price;
 pub mod recent;
 pub mod reply;
+pub mod research;
 pub mod retrieval;
 #[cfg(test)]
 mod samples;

@@ -1,5 +1,6 @@
 //! What Saem needs of the world, each need a small trait; adapters implement them, `engine` calls them.
 
+mod research;
 mod sessions;
 mod tasks;
 mod tools;
@@ -15,6 +16,7 @@ use crate::knowledge::{Collection, Document, DocumentChunks, Passage};
 use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
 
+pub use self::research::{Journals, KeptRun, NewEntries, RunLine, Searches};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
 };

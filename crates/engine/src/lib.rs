@@ -12,6 +12,7 @@ mod jobs;
 pub mod keys;
 mod knowledge;
 mod reading;
+pub mod research;
 pub mod search;
 pub mod tasks;
 pub mod telemetry;

@@ -4,6 +4,7 @@ pub(crate) mod a2a;
 pub(crate) mod copilot;
 pub(crate) mod logins;
 pub(crate) mod mcp;
+pub(crate) mod research;
 pub(crate) mod tools;
 
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! What Saem keeps: documents, jobs, keys, conversations, what they cost, what tools did, tasks of other agents and the audit log, in one durable place.
+//! What Saem keeps: documents, jobs, keys, conversations, research runs, what they cost, what tools did, tasks of other agents and the audit log, in one durable place.
 
 mod audit;
 mod documents;
@@ -8,6 +8,7 @@ mod ledger;
 mod migrations;
 mod redb_file;
 pub mod redis;
+mod research;
 mod sessions;
 mod tables;
 mod tasks;

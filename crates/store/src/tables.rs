@@ -93,6 +93,17 @@ pub(crate) const TASKS_EXPIRY: TableDefinition<(u64, &str, &str, &str), ()> =
 /// (tenant, owner, task, webhook, number) → failures, when to try again, and what it is to be told.
 pub(crate) const OUTBOX: TableDefinition<NoticeOf, (u32, u64, &[u8])> =
     TableDefinition::new("outbox");
+/// (tenant, run) → its order and how far it has come.
+pub(crate) const RUNS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("runs");
+/// (tenant, beginning, run).
+pub(crate) const RUNS_BEGUN: TableDefinition<(&str, u64, &str), ()> =
+    TableDefinition::new("runs_begun");
+/// (tenant, run) that has not ended.
+pub(crate) const RUNS_UNFINISHED: TableDefinition<(&str, &str), ()> =
+    TableDefinition::new("runs_unfinished");
+/// (tenant, run, number) → what happened.
+pub(crate) const RUN_ENTRIES: TableDefinition<(&str, &str, u64), &[u8]> =
+    TableDefinition::new("run_entries");
 
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {

@@ -12,6 +12,7 @@ pub mod contracts;
 pub mod embeddings;
 pub mod fault_server;
 pub mod hostile;
+pub mod journals;
 pub mod model_server;
 pub mod redis_server;
 pub mod samples;

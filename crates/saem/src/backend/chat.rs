@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agent::identity::Principal;
 use agent::memory::{MemoryEdit, SessionId};
 use agent::names::TenantId;
+use agent::tools::attachment::Attachment;
 use agent::tools::policy::Attendance;
 use agent::turn::TurnRecord;
 use anyhow::{Context, Result, bail};
@@ -109,6 +110,7 @@ impl Backend<LocalChat> {
     pub(crate) async fn ask(
         &self,
         question: String,
+        attach: Vec<Attachment>,
         session: Option<&SessionId>,
         asked: &Asked,
     ) -> Result<Answering> {
@@ -120,11 +122,12 @@ impl Backend<LocalChat> {
                     Attendance::Unattended => Whom::Nobody,
                 };
                 let user = ToolUser { principal: Principal::local_owner(), asked: whom };
-                let question = Question::new(question, talk).with_tools(user);
+                let question =
+                    Question::new(question, talk).with_tools(user).with_attachments(attach);
                 Ok(Answering::Local(copilot.ask(&TenantId::local(), question)?))
             }
             Self::Remote(client) => {
-                Ok(Answering::Remote(client.ask_question(question, session).await?))
+                Ok(Answering::Remote(client.ask_question(question, attach, session).await?))
             }
         }
     }

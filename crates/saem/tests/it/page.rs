@@ -80,6 +80,27 @@ async fn a_tool_runs_after_a_yes_and_not_after_a_no() {
 }
 
 #[tokio::test]
+async fn a_tool_that_has_changed_is_off_until_somebody_accepts_it_on_the_page() {
+    let world = tools::world();
+    world.ok(&["mcp", "tools"]);
+    let path = world.data().join("mcp.json");
+    let changed = std::fs::read_to_string(&path).unwrap().replace("Looks.", "Looks closer.");
+    std::fs::write(&path, changed).unwrap();
+    let served = world.serve().await;
+    walk(&world, &served, "drift.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn an_answer_is_stopped_and_a_lost_network_is_told_and_survived() {
+    let world = small();
+    // Longer than the walk: only a stop ends it.
+    let model = ModelServer::answering(WALK_MAX * 2, played).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "stop.mjs", json!({})).await;
+}
+
+#[tokio::test]
 async fn a_model_that_wants_a_tool_waits_for_a_person_on_the_page() {
     let world = tools::world();
     let page = world.file("budget.md", "# Budget alerts\n\nAn alert is sent at the threshold.");
@@ -167,15 +188,24 @@ async fn long_lists_scroll_and_the_first_load_is_small_and_quick() {
     walk(&world, &served, "sizes.mjs", json!({"session": "long"})).await;
 }
 
+/// What the demo's documents say of a budget that is left over.
+const CARRIED_OVER: (&str, &str) = (
+    "**Team** 요금제부터 월 예산과 분기 예산에 이월을 켤 수 있습니다 [1].\n\n\
+     - 남은 금액이 다음 기간의 예산에 더해집니다.\n- 이월 한도는 원래 금액의 **50%**이고, 넘는 금액은 사라집니다 [1].\n\n\
+     | 기간 | 이월 |\n|---|---|\n| 월, 분기 | 가능 |\n| 연, 고정 기간 | 불가 |",
+    "From the **Team** plan up, monthly and quarterly budgets can be carried over [1].\n\n\
+     - What is left is added to the amount of the next period.\n- The limit is **50%** of the original amount; what is above it is lost [1].\n\n\
+     | Period | Carried over |\n|---|---|\n| Monthly, quarterly | yes |\n| Yearly, fixed dates | no |",
+);
+
 #[tokio::test]
 async fn every_room_is_accessible_in_both_themes_and_looks_as_pictured() {
     let world = tools::world();
-    let model = model(|_| {
-        Answer::text(
-        "A budget that is left over is **not carried over** to the next month [1]. Each period begins with its own \
-         amount:\n\n1. Open **Budgets** and choose the budget.\n2. Set the amount of the next period.\n3. Save.\n\n\
-         | Period | Carried over |\n|---|---|\n| Monthly | no |\n| Quarterly | no |",
-        )
+    let model = model(|request| {
+        let messages = request["messages"].as_array().unwrap();
+        let asked = messages.last().unwrap()["content"].to_string();
+        let (korean, english) = CARRIED_OVER;
+        Answer::text(if asked.contains("이월할") { korean } else { english }).using(1_600, 120)
     })
     .await;
     let settings = model_settings(&model.base_url);

@@ -43,7 +43,7 @@ async fn patient(served: &Served, method: &str, path: &str, key: Option<&str>) -
 
 const PUBLIC: &[&str] = &[
     "/",
-    "/page/{edition}/{*path}",
+    "/page/{edition}/{path}",
     "/api/login",
     "/health/live",
     "/health/ready",

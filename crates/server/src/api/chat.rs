@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::wire::attachments::AttachBody;
 use super::wire::chat::{
     AskBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody, SessionBody,
     SessionsBody, TextBody, TurnBody,
@@ -136,7 +137,12 @@ async fn ask(
         ),
     };
     let user = ToolUser { principal: caller.0.clone(), asked: Whom::Desk(api.desk.clone()) };
-    let question = Question::new(body.question, conversation).with_tools(user);
+    let attach = body.attach.into_iter().map(AttachBody::read).collect::<Option<Vec<_>>>();
+    let attach = attach.ok_or_else(|| {
+        Problem::refused("what is attached needs a server, and either a uri or a prompt".to_owned())
+    })?;
+    let question =
+        Question::new(body.question, conversation).with_tools(user).with_attachments(attach);
     let native = Native { html: body.html.then(Growing::default) };
     let asking = api.copilot.ask(&caller.tenant, question)?;
     Ok(events::stream(asking, native, shutdown, standing))

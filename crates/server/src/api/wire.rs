@@ -1,8 +1,10 @@
 //! The API's own words: what goes over the wire, apart from what we think in. Commands that ask a server read them back.
 
+pub mod attachments;
 pub mod chat;
 pub mod chunks;
 pub mod cost;
+pub mod logins;
 pub mod tools;
 
 use std::collections::BTreeMap;

@@ -133,13 +133,13 @@ fn passage(passage: &agent::knowledge::Passage) -> Value {
 }
 
 async fn ask(parts: &SaemParts, work: &mut Work, message: &Message) -> Result<(), Ended> {
-    let Read { question, attached, notes } = context::read(message, &parts.pages).await;
+    let Read { question, enclosed, notes } = context::read(message, &parts.pages).await;
     let (ask, mut questions) = mpsc::channel(QUESTIONS_WAITING_MAX);
     let person: Arc<dyn Person> = Arc::new(ByMessage(ask));
     let principal = work.principal.clone();
     let user = ToolUser { principal: principal.clone(), asked: Whom::Person(person) };
     let talk = conversation(&principal, work.context.as_str());
-    let question = Question { attached, ..Question::new(question, talk).with_tools(user) };
+    let question = Question { enclosed, ..Question::new(question, talk).with_tools(user) };
     let mut asking = match parts.copilot.ask(&principal.tenant, question) {
         Ok(asking) => asking,
         Err(error) => return failed(&work.tell, error).await,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use a2a::model::{Content, Message, Part};
-use agent::attachment::Attachment;
+use agent::enclosure::Enclosure;
 use agent::ports::Pages;
 
 /// Files and data of one message that are read.
-const ATTACHMENTS_MAX: usize = 16;
+const ENCLOSURES_MAX: usize = 16;
 
 /// Longest text of a file that is read, in bytes: a long report. What is longer is cut, and the answer says so.
 const TEXT_BYTES_MAX: usize = 256 << 10;
@@ -29,7 +29,7 @@ pub(super) const MEDIA_TYPES: &[&str] = &[
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) question: String,
-    pub(super) attached: Vec<Attachment>,
+    pub(super) enclosed: Vec<Enclosure>,
     /// What could not be read, for the caller.
     pub(super) notes: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub(super) async fn read(message: &Message, pages: &Arc<dyn Pages>) -> Read {
             }
             Content::Data(data) => read.attach(part, data.to_string().into_bytes()),
             Content::Raw(bytes) => read.attach(part, bytes.clone()),
-            Content::Url(_) if read.attached.len() >= ATTACHMENTS_MAX => {
+            Content::Url(_) if read.enclosed.len() >= ENCLOSURES_MAX => {
                 read.attach(part, Vec::new())
             }
             Content::Url(address) => match pages.fetch(address).await {
@@ -65,8 +65,8 @@ pub(super) async fn read(message: &Message, pages: &Arc<dyn Pages>) -> Read {
 impl Read {
     fn attach(&mut self, part: &Part, bytes: Vec<u8>) {
         let name = self.name(part);
-        if self.attached.len() >= ATTACHMENTS_MAX {
-            self.notes.push(format!("{name} was not read: {ATTACHMENTS_MAX} files are"));
+        if self.enclosed.len() >= ENCLOSURES_MAX {
+            self.notes.push(format!("{name} was not read: {ENCLOSURES_MAX} files are"));
             return;
         }
         let Ok(mut text) = String::from_utf8(bytes) else {
@@ -77,11 +77,11 @@ impl Read {
             self.notes.push(format!("of {name} the first {} KiB were read", TEXT_BYTES_MAX >> 10));
             text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
         }
-        self.attached.push(Attachment { name, text });
+        self.enclosed.push(Enclosure { name, text });
     }
 
     fn name(&self, part: &Part) -> String {
-        let number = self.attached.len() + 1;
+        let number = self.enclosed.len() + 1;
         part.filename.clone().unwrap_or_else(|| format!("attachment {number}"))
     }
 }

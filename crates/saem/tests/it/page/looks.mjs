@@ -1,4 +1,5 @@
 // Every room in both themes and languages: nothing serious is in anybody's way, and a picture of each.
+import "./words.mjs";
 import { accessible, assert, picture, until, visit, walk } from "./browser.mjs";
 
 const LOOKS = [["en-GB", "light", "en"], ["en-GB", "dark", "en"], ["ko-KR", "light", "ko"], ["ko-KR", "dark", "ko"]];
@@ -22,7 +23,7 @@ await walk(async ({ browser, page, go }) => {
 
   for (const [locale, theme, language] of LOOKS) {
     const look = `${language}-${theme}`;
-    const visitor = await visit(browser, { locale, theme });
+    const visitor = await visit(browser, { locale, theme, expected: ["403"] });
     await room(visitor, look, `chat/${session}`, ".turn .facts", "chat");
     await visitor.page.locator("button.cite").first().hover();
     await visitor.page.locator(".cite-card").waitFor();
@@ -39,6 +40,7 @@ await walk(async ({ browser, page, go }) => {
     await picture(visitor.page, `memory-${look}`);
     await room(visitor, look, "documents", ".document-row b", "documents");
     await room(visitor, look, "tools", ".tool, .server", "tools");
+    await approval(visitor, look);
     await room(visitor, look, "activity", ".plot", "activity");
     await room(visitor, look, "settings", ".findings li", "settings");
     await visitor.go("documents/search");
@@ -60,6 +62,20 @@ await walk(async ({ browser, page, go }) => {
   }
   phone.allWell();
 });
+
+/** The dialog that asks for a yes, answered with no. */
+async function approval({ page }, look) {
+  const tool = page.locator("details.tool").filter({ hasText: "sh__write" });
+  await tool.locator("summary").click();
+  await tool.locator("textarea").fill('{"path": "notes/budget.md", "text": "The limit is 50%."}');
+  await tool.locator(".trial button").click();
+  const dialog = page.locator("dialog.box");
+  await dialog.waitFor();
+  await accessible(page, `approval ${look}`);
+  await picture(page, `approval-${look}`);
+  await dialog.locator("footer button").first().click();
+  await tool.locator(".trouble").waitFor();
+}
 
 async function room({ page, go }, look, hash, there, name) {
   await go(hash);

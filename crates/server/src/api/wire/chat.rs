@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::FoundBody;
+use super::attachments::AttachBody;
 use crate::rich::{HtmlChange, blocks};
 
 /// A question.
@@ -24,6 +25,9 @@ pub struct AskBody {
     /// The answer's blocks as safe HTML too.
     #[serde(default)]
     pub html: bool,
+    /// What is to be read with it: resources and prompts of servers of tools. With a prompt, the question may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attach: Vec<AttachBody>,
 }
 
 /// What Saem is doing.
@@ -248,6 +252,7 @@ impl From<Part> for PartBody {
             PartKind::Question => "question",
             PartKind::Tools => "tools",
             PartKind::ToolResult => "tool_result",
+            PartKind::Attachment => "attachment",
         };
         let trust = match part.trust {
             Trust::Ours => "ours",

@@ -11,7 +11,7 @@ use crate::text::clip;
 
 /// A text with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attachment {
+pub struct Enclosure {
     pub name: String,
     pub text: String,
 }
@@ -24,12 +24,12 @@ const PIECES_MAX: usize = 5;
 
 /// The pieces of the texts that say most of what is asked, in the order of the texts.
 #[must_use]
-pub fn passages(question: &str, attachments: &[Attachment]) -> Vec<Passage> {
+pub fn passages(question: &str, enclosures: &[Enclosure]) -> Vec<Passage> {
     let asked = words(question);
-    let mut pieces: Vec<(usize, &Attachment, usize, &str)> = Vec::new();
-    for attachment in attachments {
-        for (ordinal, piece) in cut(&attachment.text).into_iter().enumerate() {
-            pieces.push((words(piece).intersection(&asked).count(), attachment, ordinal, piece));
+    let mut pieces: Vec<(usize, &Enclosure, usize, &str)> = Vec::new();
+    for enclosure in enclosures {
+        for (ordinal, piece) in cut(&enclosure.text).into_iter().enumerate() {
+            pieces.push((words(piece).intersection(&asked).count(), enclosure, ordinal, piece));
         }
     }
     let mut places: Vec<usize> = (0..pieces.len()).collect();
@@ -39,7 +39,7 @@ pub fn passages(question: &str, attachments: &[Attachment]) -> Vec<Passage> {
     places.sort_unstable();
     let chosen = places.into_iter().filter_map(|place| pieces.get(place));
     chosen
-        .filter_map(|(_, attachment, ordinal, piece)| passage(attachment, *ordinal, piece))
+        .filter_map(|(_, enclosure, ordinal, piece)| passage(enclosure, *ordinal, piece))
         .collect()
 }
 
@@ -66,16 +66,16 @@ fn cut(text: &str) -> Vec<&str> {
     pieces
 }
 
-fn passage(attachment: &Attachment, ordinal: usize, piece: &str) -> Option<Passage> {
-    let document: DocumentId = format!("{:032x}", number(&attachment.name)).parse().ok()?;
+fn passage(enclosure: &Enclosure, ordinal: usize, piece: &str) -> Option<Passage> {
+    let document: DocumentId = format!("{:032x}", number(&enclosure.name)).parse().ok()?;
     let ordinal = u32::try_from(ordinal).ok()?;
     let excerpt = Excerpt {
         section: SectionId { document: document.clone(), ordinal },
         document,
         chunk: ordinal,
-        title: attachment.name.clone(),
-        source: attachment.name.clone(),
-        heading_path: vec![attachment.name.clone()],
+        title: enclosure.name.clone(),
+        source: enclosure.name.clone(),
+        heading_path: vec![enclosure.name.clone()],
         text: piece.to_owned(),
         range: 0..piece.len(),
         tags: Tags::new(),
@@ -96,17 +96,17 @@ mod tests {
     use super::*;
 
     fn texts(question: &str, text: &str) -> Vec<String> {
-        let attachments = [Attachment { name: "a.txt".to_owned(), text: text.to_owned() }];
-        passages(question, &attachments).iter().map(|passage| passage.text.clone()).collect()
+        let enclosures = [Enclosure { name: "a.txt".to_owned(), text: text.to_owned() }];
+        passages(question, &enclosures).iter().map(|passage| passage.text.clone()).collect()
     }
 
     #[test]
     fn a_short_text_is_one_passage_under_its_name() {
-        let attachments = [Attachment {
+        let enclosures = [Enclosure {
             name: "메모.md".to_owned(),
             text: "예산은 백만 원이다.\n".to_owned(),
         }];
-        let found = passages("예산은?", &attachments);
+        let found = passages("예산은?", &enclosures);
         assert_eq!(found.len(), 1);
         assert_eq!(
             (found[0].title.as_str(), found[0].text.as_str()),
