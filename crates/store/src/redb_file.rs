@@ -212,6 +212,8 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         transaction.open_table(tables::TOOL_PINS)?;
         transaction.open_table(tables::TOOL_APPROVALS)?;
         transaction.open_table(tables::ACTIVITY)?;
+        transaction.open_table(tables::ENTRIES)?;
+        transaction.open_table(tables::ENTRY_HEALTH)?;
         let mut meta = transaction.open_table(tables::META)?;
         let before = meta.get("schema")?.map(|version| version.value());
         if before == Some(1) {

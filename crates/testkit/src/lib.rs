@@ -8,6 +8,7 @@
 
 pub mod clock;
 pub mod contracts;
+pub mod entries;
 pub mod embeddings;
 pub mod fault_server;
 pub mod hostile;

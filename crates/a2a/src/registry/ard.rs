@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use filter::{AgentsFilter, FilterError, matches, parse};
+pub use filter::{AgentsFilter, FilterError, matches, parse, values};
 
 use super::disclosure::View;
 use super::facets::Counts;
