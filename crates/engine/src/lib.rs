@@ -1,5 +1,6 @@
 //! Does what `agent` decides: loads, parses, indexes, searches, answers and remembers.
 
+pub mod catalogue;
 pub mod chat;
 mod cleanup;
 mod error;

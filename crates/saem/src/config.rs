@@ -2,6 +2,7 @@
 
 mod copilot;
 mod mcp;
+mod registry;
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use url::Url;
 
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
+pub(crate) use self::registry::Registry;
 
 /// The file that users read is the one that holds.
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
@@ -32,6 +34,7 @@ pub(crate) struct Config {
     pub(crate) copilot: Copilot,
     pub(crate) memory: Memory,
     pub(crate) mcp: Mcp,
+    pub(crate) registry: Registry,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,

@@ -10,6 +10,7 @@ pub mod tools;
 pub mod wire;
 
 use agent::identity::Scope;
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::keys::Keyring;
 use engine::tools::{Desk, Host};
@@ -28,6 +29,9 @@ pub struct Api {
     pub host: Host,
     /// Where questions about tools wait for those who call over the wire.
     pub desk: Desk,
+    pub catalogue: Catalogue,
+    /// The address of this server as others know it, for what the catalogue publishes.
+    pub registry_address: Option<String>,
 }
 
 const READ: Access = Access::Needs(Scope::Read);
@@ -43,6 +47,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     routes.extend(chat::routes());
     routes.extend(crate::openai::routes());
     routes.extend(tools::routes());
+    routes.extend(crate::registry::routes());
     routes.extend(jobs::routes());
     routes.extend(admin::routes());
     routes.extend(owner::routes());

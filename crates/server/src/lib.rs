@@ -35,6 +35,7 @@ mod openapi;
 mod operations;
 pub mod problem;
 mod quota;
+pub mod registry;
 pub mod routes;
 
 /// How a server behaves: plain values.

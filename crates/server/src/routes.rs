@@ -24,6 +24,8 @@ use crate::{Shared, openapi, operations};
 pub enum Access {
     /// Anybody, without credentials.
     Public,
+    /// Anybody; whoever sends credentials is known by them, and may see more.
+    Open,
     /// A caller who holds the scope.
     Needs(Scope),
     /// The owner of the data folder, known by the token in it: for what concerns every tenant.

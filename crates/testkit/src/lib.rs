@@ -8,8 +8,8 @@
 
 pub mod clock;
 pub mod contracts;
-pub mod entries;
 pub mod embeddings;
+pub mod entries;
 pub mod fault_server;
 pub mod hostile;
 pub mod model_server;

@@ -387,6 +387,12 @@ impl ExploreRequest {
     }
 }
 
+/// Whether entries have a field at a dotted path, whatever is in it.
+#[must_use]
+pub fn is_field(path: &str) -> bool {
+    filter::is_known(path)
+}
+
 fn check_filter(filter: &Filter) -> Result<(), RequestError> {
     if filter.len() > PATHS_MAX || filter.values().any(|values| values.len() > PATHS_MAX) {
         return Err(RequestError::Paths);

@@ -107,8 +107,7 @@ const SLUG_BYTES_MAX: usize = 64;
 
 /// FNV-1a of 32 bits.
 fn number(text: &str) -> u32 {
-    text.bytes()
-        .fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    text.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Whether a caller may change or remove an entry. Who may not and does not see it is told that there is none.

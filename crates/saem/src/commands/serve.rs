@@ -11,7 +11,6 @@ use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
 use engine::chat::Copilot;
 use engine::keys::Secret;
-use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
 use server::health::ReadyCheck;
@@ -195,14 +194,24 @@ async fn run(
     let (host, _) = wiring::tools::host(&config, &installation).await?;
     let tools = Some(host.clone());
     let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
-    let parts = wiring::mcp::parts(&config, &installation, copilot.clone())?;
+    let catalogue = wiring::catalogue::catalogue(&config, &installation).await?;
+    let parts = wiring::mcp::parts(&config, &installation, copilot.clone(), catalogue.clone())?;
     let mcp = match purpose {
         Purpose::Callers | Purpose::Pipes => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
     };
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token);
-    let server = server(&config, &installation, identity, metrics, copilot.clone(), &mcp, host)?;
+    let api = Api {
+        knowledge: installation.knowledge.clone(),
+        keys: wiring::keyring(&installation.store),
+        copilot: copilot.clone(),
+        host,
+        desk: wiring::tools::desk(&config),
+        catalogue: catalogue.clone(),
+        registry_address: wiring::catalogue::address(&config)?,
+    };
+    let server = server(&config, &installation, identity, metrics, &mcp, api)?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
@@ -210,6 +219,7 @@ async fn run(
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
     clean_up_nightly(&config, &installation, copilot);
+    catalogue.keep_checking();
     let own = async {
         match own_listener {
             Some(listener) => server.serve(listener, stop.clone()).await.cut,
@@ -249,9 +259,8 @@ fn server(
     installation: &Installation,
     identity: Identity,
     metrics: Arc<Metrics>,
-    copilot: Copilot,
     mcp: &Mcp,
-    host: Host,
+    api: Api,
 ) -> Result<Server> {
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
@@ -274,13 +283,6 @@ fn server(
         routes.extend(mcp::sse_routes(mcp, Arc::new(SystemEntropy)));
     }
     let table = Table::new(routes, Access::Needs(agent::identity::Scope::Admin))?;
-    let api = Api {
-        knowledge: installation.knowledge.clone(),
-        keys: wiring::keyring(&installation.store),
-        copilot,
-        host,
-        desk: wiring::tools::desk(config),
-    };
     Ok(Server::new(settings, parts, table, api)?)
 }
 

@@ -47,7 +47,7 @@ async fn without_credentials_only_the_public_routes_answer() {
             );
             let challenge = match row.access {
                 Access::Needs(scope) => format!("Bearer realm=\"saem\", scope=\"saem:{scope}\""),
-                Access::Public | Access::Owner => "Bearer realm=\"saem\"".to_owned(),
+                Access::Public | Access::Open | Access::Owner => "Bearer realm=\"saem\"".to_owned(),
             };
             assert_eq!(answer.header("www-authenticate"), Some(challenge.as_str()));
         }
