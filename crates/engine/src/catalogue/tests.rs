@@ -337,10 +337,11 @@ async fn versions_are_kept_and_what_breaks_users_is_flagged() {
     let numbers: Vec<u32> = own.versions().iter().map(|version| version.number).collect();
     assert_eq!(numbers, [1, 2]);
     assert_eq!(world.audit("acme").await[1], "key:acme agents.update-breaking");
-    let bad = json!({ "name": "", "supportedInterfaces": [], "skills": [] });
+    let mut bad = card("Painter", "a.example.com");
+    bad["skills"] = json!([bad["skills"][0], bad["skills"][0]]);
     world.pages.write(WELL_KNOWN, bad.to_string());
     let error = world.register(&acme, "https://a.example.com").await.unwrap_err();
-    assert!(error.to_string().contains("name is not empty"), "{error}");
+    assert!(error.to_string().contains("skills[1].id is unique"), "{error}");
 }
 
 #[tokio::test]
