@@ -4,6 +4,8 @@
     reason = "a chore is told by cargo's environment where things are"
 )]
 
+mod a2a;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -114,12 +116,15 @@ pub(crate) enum Others {
     Never,
 }
 
-/// What the tests use: an environment of Python, and the packages of npm in its folder `node`.
+/// What the tests use: an environment of Python, in its folder `node` the packages of npm, and beside it clients of A2A.
 pub(crate) fn test_peers() -> Result<PathBuf> {
     let folder = target_folder(&crate::gate::root())?.join("test-peers");
     peers(&folder, TEST_PEERS)?;
     // Inside: an environment that is made anew begins with an empty folder.
     crate::node::peers(&folder.join("node"))?;
+    for (name, packages) in a2a::GENERATIONS {
+        peers(&folder.join(name), packages)?;
+    }
     Ok(folder)
 }
 

@@ -1,7 +1,9 @@
 //! What Saem needs of the world, each need a small trait; adapters implement them, `engine` calls them.
 
 mod entries;
+mod research;
 mod sessions;
+mod tasks;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -16,8 +18,13 @@ use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
 
 pub use self::entries::{AgentEntries, Catalogues, EntryList, KeepEntry, KeptEntry};
+pub use self::research::{Journals, KeptRun, NewEntries, RunLine, Searches};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
+};
+pub use self::tasks::{
+    AgentTasks, HookKey, KeepTask, KeptTask, NewNotice, Notice, Outbox, Posts, TaskKey, TaskList,
+    TaskRows,
 };
 pub use self::tools::{ActivityList, LoginVault, ToolRecords};
 

@@ -1,5 +1,6 @@
 //! Does what `agent` decides: loads, parses, indexes, searches, answers and remembers.
 
+pub mod agents;
 pub mod catalogue;
 pub mod chat;
 mod cleanup;
@@ -12,6 +13,7 @@ mod jobs;
 pub mod keys;
 mod knowledge;
 mod reading;
+pub mod research;
 pub mod search;
 pub mod tasks;
 pub mod telemetry;

@@ -30,9 +30,11 @@ use crate::cors::{self, ForeignPage};
 use crate::gate::seal;
 use crate::guard::{Peer, RouteLabel, Shutdown};
 use crate::listen::timed::{Phase, Timed};
+use crate::networks;
 use crate::problem::{Code, Problem};
 use crate::quota::{Counts, Held, neighbourhood};
 
+mod http2;
 mod timed;
 
 /// How long to wait when the system has no room for another connection.
@@ -93,7 +95,10 @@ impl Server {
                     let _ = stream.set_nodelay(true);
                     let (server, ending) = (self.clone(), ending.clone());
                     let held = (seat, sockets.token());
-                    tasks.spawn(async move { server.converse(stream, peer, held, ending).await });
+                    let spawner = tasks.clone();
+                    tasks.spawn(async move {
+                        server.greet(stream, peer, held, ending, &spawner).await;
+                    });
                 }
                 Err(error) => self.not_accepted(&error).await,
             }
@@ -243,6 +248,9 @@ impl Server {
         let (mut parts, body) = request.into_parts();
         if shutdown.is_cancelled() {
             return Err(ending());
+        }
+        if !networks::admits(&self.shared.networks, parts.uri.path(), peer.ip()) {
+            return Err(Problem::no_route());
         }
         if let Some(page) = self.shared.gate.check(&parts)? {
             parts.extensions.insert(page);

@@ -1,5 +1,7 @@
 //! `saem serve` and `saem demo`: the server, from its first connection to its last.
 
+mod ready;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,11 +11,12 @@ use agent::identity::Principal;
 use agent::menu::Menu;
 use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::keys::Secret;
+use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
-use server::health::ReadyCheck;
 use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
 use server::identity::{Identity, Mode, owner};
@@ -26,15 +29,20 @@ use store::{Health, Store};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::demo_files::{DEMO_FILES, DEMO_MENU};
+use super::demo_files::{self, DEMO_FILES, DEMO_MENU};
+use super::doctor::Patient;
 use crate::config::{self, Config};
 use crate::output::Output;
 use crate::presence::Announced;
 use crate::system::{self, SystemClock, SystemEntropy};
+use crate::wiring::a2a::{Audience, Wired};
 use crate::wiring::{self, Installation, copilot};
 
 /// A port that nobody has, on this machine alone.
 const ANY_PORT: &str = "127.0.0.1:0";
+
+/// Requests of a kit in a minute: it runs on this machine, and nobody else is served.
+const KIT_REQUESTS_PER_MINUTE_MAX: u32 = 600_000;
 
 /// Serves until it is asked to stop.
 pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
@@ -76,6 +84,19 @@ pub(super) async fn serve_suite(mut config: Config, output: &Output) -> Result<E
     Box::pin(run(config, installation, door, menu, Purpose::Conformance)).await
 }
 
+/// Serves kits for A2A on a free port, and says where on the first line.
+pub(super) async fn serve_kit(mut config: Config, output: &Output) -> Result<ExitCode> {
+    ANY_PORT.clone_into(&mut config.server.listen);
+    // A kit asks more often than callers should.
+    config.server.requests_per_minute_max = KIT_REQUESTS_PER_MINUTE_MAX;
+    config.a2a.enabled = true;
+    let installation = Installation::open(&config).await?;
+    let door = Door::open(&config, &installation).await?;
+    output.line(&format!("http://{}{}", door.address, server::a2a::PATH))?;
+    let menu = copilot::menu(&config)?;
+    Box::pin(run(config, installation, door, menu, Purpose::Kit)).await
+}
+
 /// Loads the demo's documents, if they are not there yet, and serves them.
 pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode> {
     if config.data.folder.is_empty() {
@@ -88,7 +109,7 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     let address = door.address;
     output.line(&format!(
         "Saem answers on http://{address} from the documents of Nubi, an invented cloud-cost product.\n\n\
-         Try, in another terminal:\n  \
+         Open http://{address} in a browser, or try, in another terminal:\n  \
          saem ask --server http://{address} 남은 예산을 다음 달로 이월할 수 있나요?\n  \
          saem chat --server http://{address}\n  \
          curl http://{address}/v1/chat/completions -H 'content-type: application/json' \\\n    \
@@ -180,6 +201,8 @@ enum Purpose {
     Pipes,
     /// The conformance suite, which finds what it looks for besides our own.
     Conformance,
+    /// A kit for A2A, whose messages say what becomes of them.
+    Kit,
 }
 
 async fn run(
@@ -197,24 +220,25 @@ async fn run(
     let catalogue = wiring::catalogue::catalogue(&config, &installation).await?;
     let parts = wiring::mcp::parts(&config, &installation, copilot.clone(), catalogue.clone())?;
     let mcp = match purpose {
-        Purpose::Callers | Purpose::Pipes => Mcp::new(parts)?,
+        Purpose::Callers | Purpose::Pipes | Purpose::Kit => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
     };
+    let audience = if purpose == Purpose::Kit { Audience::Kit } else { Audience::Callers };
+    let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
-    let identity = identity.with_owner(&door.token);
-    let api = Api {
-        knowledge: installation.knowledge.clone(),
-        keys: wiring::keyring(&installation.store),
+    let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
+    let ways = Ways {
         copilot: copilot.clone(),
+        mcp: &mcp,
         host,
-        desk: wiring::tools::desk(&config),
         catalogue: catalogue.clone(),
-        registry_address: wiring::catalogue::address(&config)?,
+        wired: &wired,
     };
-    let server = server(&config, &installation, identity, metrics, &mcp, api)?;
+    let server = server(&config, &installation, identity, metrics, ways)?;
     let Door { listener, own_listener, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
+    wired.service.resume().await?;
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
@@ -254,19 +278,35 @@ async fn run(
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
 }
 
+/// What stands behind the ways in.
+struct Ways<'a> {
+    copilot: Copilot,
+    mcp: &'a Mcp,
+    host: Host,
+    catalogue: Catalogue,
+    wired: &'a Wired,
+}
+
 fn server(
     config: &Config,
     installation: &Installation,
     identity: Identity,
     metrics: Arc<Metrics>,
-    mcp: &Mcp,
-    api: Api,
+    ways: Ways<'_>,
 ) -> Result<Server> {
+    let Ways { copilot, mcp, host, catalogue, wired } = ways;
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
         limits: limits(config),
         hosts: config.server.hosts.clone(),
         origins: config.server.origins.clone(),
+        networks: config
+            .server
+            .networks
+            .iter()
+            .map(|rule| rule.parse())
+            .collect::<Result<_, _>>()
+            .context("server.networks")?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let parts = Parts {
@@ -282,7 +322,21 @@ fn server(
     if config.mcp.sse {
         routes.extend(mcp::sse_routes(mcp, Arc::new(SystemEntropy)));
     }
+    if config.a2a.enabled {
+        routes.extend(server::a2a::routes(&wired.agent));
+    }
     let table = Table::new(routes, Access::Needs(agent::identity::Scope::Admin))?;
+    let api = Api {
+        knowledge: installation.knowledge.clone(),
+        keys: wiring::keyring(&installation.store),
+        copilot,
+        host,
+        desk: wiring::tools::desk(config),
+        doctor: Arc::new(Patient::of(config, installation)),
+        samples: demo_files::samples(),
+        catalogue,
+        registry_address: wiring::catalogue::address(config)?,
+    };
     Ok(Server::new(settings, parts, table, api)?)
 }
 
@@ -357,39 +411,6 @@ impl JwksSource for FetchedKeys {
             let Fetched { bytes, .. } = self.pages.fetch(&self.address).await?;
             Ok(bytes)
         })
-    }
-}
-
-/// The store's writer, as it is.
-struct StoreReady(Store);
-
-impl ReadyCheck for StoreReady {
-    fn name(&self) -> &str {
-        "store"
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if !self.0.has_room() {
-            return Err("the disk is full: free some space; writes go on by themselves".to_owned());
-        }
-        match &*self.0.health().borrow() {
-            // A full disk that has room again is well; the next write will say so too.
-            Health::Well | Health::Full => Ok(()),
-            Health::Broken(why) => Err(format!("the store cannot be written: {why}")),
-        }
-    }
-}
-
-/// The indexers, as they are.
-struct IndexReady(engine::Knowledge);
-
-impl ReadyCheck for IndexReady {
-    fn name(&self) -> &str {
-        "index"
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.0.indexing_trouble().map_or(Ok(()), Err)
     }
 }
 
