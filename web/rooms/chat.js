@@ -34,7 +34,7 @@ class Chat extends Part {
     this.talk = h("div", { class: "talk", tabindex: "0", role: "region", "aria-label": t("room.chat") });
     this.turns = h("div", { class: "turns" });
     this.talk.append(this.turns);
-    this.composer = new Composer({ send: (question) => this.ask(question), stop: () => this.stop() });
+    this.composer = new Composer({ send: (question, attach) => this.ask(question, attach), stop: () => this.stop() });
     this.heading = h("h1", {});
     this.memory = h("div", { class: "beside", hidden: !get("memoryOpen") });
     const open = () => this.classList.toggle("listing");
@@ -121,7 +121,7 @@ class Chat extends Part {
   }
 
   /** Asks, and shows the answer as it comes. */
-  async ask(question) {
+  async ask(question, attach = []) {
     if (this.#now) return;
     const view = this.#view({ question });
     const turn = { view, session: this.#session, stopper: new AbortController() };
@@ -133,7 +133,7 @@ class Chat extends Part {
     this.#toEnd();
     this.composer.setBusy(true);
     try {
-      await attended(this.#follow(turn, question));
+      await attended(this.#follow(turn, { question, ...(attach.length ? { attach } : {}) }));
     } catch (problem) {
       if (problem.name === "AbortError") view.stopped();
       else view.failed(problem);
@@ -147,7 +147,7 @@ class Chat extends Part {
     if (this.isConnected) this.list.load();
   }
 
-  async #follow(turn, question) {
+  async #follow(turn, asked) {
     const { view, session, stopper } = turn;
     let is_over = false;
     const told = (name, data) => {
@@ -160,7 +160,7 @@ class Chat extends Part {
       else if (name === "failed") { is_over = true; view.failed(new api.Problem(data)); }
       if (follow) this.#toEnd();
     };
-    await api.stream("/api/chat", { question, html: true, ...(session ? { session } : {}) }, told, stopper.signal);
+    await api.stream("/api/chat", { ...asked, html: true, ...(session ? { session } : {}) }, told, stopper.signal);
     if (!is_over) throw new api.Problem({ code: "broke_off" });
   }
 

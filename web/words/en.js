@@ -46,7 +46,7 @@ export default {
   "chat.options": "Options of “{title}”",
   "chat.ask": "Ask a question",
   "chat.placeholder": "Ask anything about your documents…",
-  "chat.keys": "Enter sends · Shift+Enter starts a line · / prompts · @ documents",
+  "chat.keys": "Enter sends · Shift+Enter starts a line · / prompts · @ documents and resources",
   "chat.send": "Send",
   "chat.stop": "Stop",
   "chat.you": "You asked",
@@ -67,6 +67,8 @@ export default {
   "chat.earlier": "Show earlier turns",
   "chat.dropped": "{name} was added to your documents",
   "chat.prompts": "Prompts",
+  "chat.attached": "Attached",
+  "chat.detach": "Take “{name}” off",
   "chat.nothing_to_attach": "Nothing fits",
 
   "doing.searching": "Searching for “{query}”",
@@ -138,6 +140,7 @@ export default {
   "part.passage": "Passages",
   "part.question": "Question",
   "part.tools": "Tools",
+  "part.attachment": "Attached",
   "part.tool_result": "Tool results",
 
   "memory.title": "Memory",

@@ -46,7 +46,7 @@ export default {
   "chat.options": "“{title}” 메뉴",
   "chat.ask": "질문하기",
   "chat.placeholder": "문서에 대해 무엇이든 물어보세요…",
-  "chat.keys": "Enter 보내기 · Shift+Enter 줄바꿈 · / 프롬프트 · @ 문서",
+  "chat.keys": "Enter 보내기 · Shift+Enter 줄바꿈 · / 프롬프트 · @ 문서와 리소스",
   "chat.send": "보내기",
   "chat.stop": "멈추기",
   "chat.you": "질문",
@@ -67,6 +67,8 @@ export default {
   "chat.earlier": "이전 문답 보기",
   "chat.dropped": "{name} 문서를 추가했습니다",
   "chat.prompts": "프롬프트",
+  "chat.attached": "첨부",
+  "chat.detach": "“{name}” 빼기",
   "chat.nothing_to_attach": "맞는 것이 없습니다",
 
   "doing.searching": "“{query}” 검색 중",
@@ -138,6 +140,7 @@ export default {
   "part.passage": "단락",
   "part.question": "질문",
   "part.tools": "도구",
+  "part.attachment": "첨부",
   "part.tool_result": "도구 결과",
 
   "memory.title": "기억",

@@ -69,6 +69,18 @@ pub struct A2aSettings {
     /// Whether methods of 1.0 are served to who does not say a version.
     pub bare_calls: Bare,
     pub card_seconds_max: u64,
+    /// Whether the server encrypts by itself, and wants certificates of its callers.
+    pub encryption: Encryption,
+}
+
+/// Whether connections are encrypted by the server itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encryption {
+    #[default]
+    None,
+    Server,
+    /// Callers need a certificate too.
+    Mutual,
 }
 
 /// What the agent works with.
@@ -260,7 +272,10 @@ impl Agent {
             return url.trim_end_matches('/').to_owned();
         }
         let host = text(&parts.headers, "host").unwrap_or_else(|| "localhost".to_owned());
-        format!("http://{host}")
+        match self.settings.encryption {
+            Encryption::None => format!("http://{host}"),
+            Encryption::Server | Encryption::Mutual => format!("https://{host}"),
+        }
     }
 
     /// A name for a message that came without one.

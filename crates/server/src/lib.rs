@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 pub use jsonwebtoken::Algorithm;
 
-pub use crate::listen::Drained;
+pub use crate::listen::{Drained, Tls, TlsError};
 pub use crate::networks::{PathNetworks, PathNetworksError};
 
 use crate::gate::{Gate, GateError};

@@ -1,8 +1,9 @@
 //! `saem serve` and `saem demo`: the server, from its first connection to its last.
 
+mod door;
 mod ready;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,27 +14,26 @@ use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
-use engine::keys::Secret;
 use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
 use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
-use server::identity::{Identity, Mode, owner};
+use server::identity::{Identity, Mode};
 use server::limits::{Limits, Rate};
 use server::mcp::{self, Mcp};
 use server::metrics::{ChatMetrics, Metrics};
 use server::routes::{Access, Table};
 use server::{Parts, Server, Settings};
 use store::{Health, Store};
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use self::door::Door;
+use self::ready::{IndexReady, StoreReady};
 use super::demo_files::{self, DEMO_FILES, DEMO_MENU};
 use super::doctor::Patient;
 use crate::config::{self, Config};
 use crate::output::Output;
-use crate::presence::Announced;
 use crate::system::{self, SystemClock, SystemEntropy};
 use crate::wiring::a2a::{Audience, Wired};
 use crate::wiring::{self, Installation, copilot};
@@ -49,7 +49,8 @@ pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let installation = Installation::open(&config).await?;
     let door = Door::open(&config, &installation).await?;
     let (folder, address) = (installation.folder.display(), door.address);
-    output.line(&format!("saem serves {folder} on http://{address}"))?;
+    let scheme = if door.tls.is_some() { "https" } else { "http" };
+    output.line(&format!("saem serves {folder} on {scheme}://{address}"))?;
     let menu = copilot::menu(&config)?;
     Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
@@ -125,45 +126,6 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
-/// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
-struct Door {
-    address: SocketAddr,
-    listener: TcpListener,
-    /// On loopback, for commands of the owner, if the listener cannot be reached there.
-    own_listener: Option<TcpListener>,
-    token: Secret,
-    announced: Announced,
-}
-
-impl Door {
-    /// Listens, and says so in the data folder. Whoever comes before the server is ready waits in the line.
-    async fn open(config: &Config, installation: &Installation) -> Result<Self> {
-        let listener = bind(&config.server.listen).await?;
-        let address = listener.local_addr()?;
-        let (own_address, own_listener) = match loopback(address) {
-            Some(same) => (same, None),
-            None => {
-                let own = bind(ANY_PORT).await?;
-                (own.local_addr()?, Some(own))
-            }
-        };
-        let token = owner::token(&SystemEntropy)?;
-        let announced = Announced::write(&installation.folder, own_address, &token)?;
-        Ok(Self { address, listener, own_listener, token, announced })
-    }
-}
-
-/// The address at which this machine itself reaches a listener, if that is a loopback one.
-fn loopback(address: SocketAddr) -> Option<SocketAddr> {
-    let ip = match address.ip() {
-        ip if ip.is_loopback() => ip,
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        IpAddr::V4(_) | IpAddr::V6(_) => return None,
-    };
-    Some(SocketAddr::new(ip, address.port()))
-}
-
 async fn load_demo(installation: &Installation, output: &Output) -> Result<()> {
     let (knowledge, owner) = (&installation.knowledge, Principal::local_owner());
     let bar = output.progress(DEMO_FILES.len() as u64, "documents");
@@ -185,12 +147,6 @@ async fn load_demo(installation: &Installation, output: &Output) -> Result<()> {
     }
     bar.finish_and_clear();
     Ok(output.while_indexing(knowledge.indexed(&owner.tenant, None)).await?)
-}
-
-async fn bind(listen: &str) -> Result<TcpListener> {
-    TcpListener::bind(listen).await.with_context(|| {
-        format!("cannot listen on {listen}: another program may be there; choose with --listen ADDR:PORT")
-    })
 }
 
 /// What a server is started for.
@@ -235,7 +191,7 @@ async fn run(
         wired: &wired,
     };
     let server = server(&config, &installation, identity, metrics, ways)?;
-    let Door { listener, own_listener, announced, .. } = door;
+    let Door { listener, own_listener, tls, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
     wired.service.resume().await?;
@@ -266,7 +222,7 @@ async fn run(
         }
         Ok(())
     };
-    let serving = server.serve(listener, stop.clone());
+    let serving = server.serve_with(listener, tls, stop.clone());
     let (drained, own_cut, (), talked) = tokio::join!(serving, own, hide, pipes);
     let cut = drained.cut + own_cut;
     if cut > 0 {
@@ -480,26 +436,4 @@ fn until(hour: u8) -> Duration {
     let now = agent::ports::Clock::now(&SystemClock).0 / 1000 % DAY;
     let then = u64::from(hour) * 3600;
     Duration::from_secs(if then > now { then - now } else { then + DAY - now })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::loopback;
-
-    #[track_caller]
-    fn check(listen: &str, reached: Option<&str>) {
-        let reached = reached.map(|address| address.parse().unwrap());
-        assert_eq!(loopback(listen.parse().unwrap()), reached, "{listen}");
-    }
-
-    #[test]
-    fn this_machine_reaches_a_listener_on_loopback_if_the_listener_is_there() {
-        check("127.0.0.1:7", Some("127.0.0.1:7"));
-        check("127.0.0.9:7", Some("127.0.0.9:7"));
-        check("[::1]:7", Some("[::1]:7"));
-        check("0.0.0.0:7", Some("127.0.0.1:7"));
-        check("[::]:7", Some("[::1]:7"));
-        check("10.0.0.7:7", None);
-        check("[fd00::7]:7", None);
-    }
 }

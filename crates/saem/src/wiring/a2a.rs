@@ -11,7 +11,7 @@ use engine::agents::serving::{
     Executor, Saem, SaemParts, ServingParts, ServingRules, Signer, TaskService,
 };
 use engine::chat::Copilot;
-use server::a2a::{A2a, A2aParts, A2aSettings, CardAccess, Kit, SigningKey};
+use server::a2a::{A2a, A2aParts, A2aSettings, CardAccess, Encryption, Kit, SigningKey};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::posts::WebPosts;
 
@@ -146,5 +146,13 @@ fn settings(config: &Config) -> Result<A2aSettings> {
         },
         bare_calls: if settings.bare_calls { Bare::Serve } else { Bare::Refuse },
         card_seconds_max: settings.card_seconds_max,
+        encryption: match (
+            config.server.tls_certificate.as_str(),
+            config.server.tls_client_ca.as_str(),
+        ) {
+            ("", _) => Encryption::None,
+            (_, "") => Encryption::Server,
+            (_, _) => Encryption::Mutual,
+        },
     })
 }

@@ -110,11 +110,11 @@ async def main():
         watched = []
 
         async def watch():
-            async for one in agent.subscribe(SubscribeToTaskRequest(id=endless)):
+            async for one in client(True).subscribe(SubscribeToTaskRequest(id=endless)):
                 watched.append(one)
 
         watching = asyncio.create_task(watch())
-        while not watched:
+        while not watched and not watching.done():
             await asyncio.sleep(0.01)
         cancelled = await agent.cancel_task(CancelTaskRequest(id=endless))
         check("cancel", cancelled.status.state == TaskState.TASK_STATE_CANCELED, cancelled)

@@ -36,6 +36,7 @@ mod real_model;
 mod research;
 mod running;
 mod tenants;
+mod tls;
 mod tool_programs;
 mod tools;
 mod traces;

@@ -20,7 +20,7 @@ use http::request::Parts;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Agent, Asked, CardAccess, PATH, json, text};
+use super::{Agent, Asked, CardAccess, Encryption, PATH, json, text};
 use crate::guard::Caller;
 use crate::problem::Problem;
 
@@ -30,6 +30,7 @@ const JSON: &str = "application/json";
 const BEARER: &str = "bearer";
 const API_KEY: &str = "apiKey";
 const OPENID: &str = "openIdConnect";
+const MUTUAL_TLS: &str = "mutualTls";
 
 /// Collections that the extended card names: more would be a catalogue.
 const COLLECTIONS_MAX: usize = 50;
@@ -118,7 +119,7 @@ impl Agent {
     fn own_card(
         &self,
         base: &str,
-        security_schemes: BTreeMap<String, SecurityScheme>,
+        mut security_schemes: BTreeMap<String, SecurityScheme>,
     ) -> AgentCard {
         let settings = &self.settings;
         let provider = Provider {
@@ -126,11 +127,22 @@ impl Agent {
             url: settings.organization_url.clone(),
         };
         let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        // Meeting one of them is enough.
-        let security = security_schemes
+        // Meeting one of them is enough; a certificate is needed besides.
+        let mut security: Vec<SecurityRequirement> = security_schemes
             .keys()
             .map(|name| SecurityRequirement::from([(name.clone(), Vec::new())]))
             .collect();
+        if settings.encryption == Encryption::Mutual {
+            let description = Some("A certificate that this server's operator trusts".to_owned());
+            let scheme = SecurityScheme { description, kind: SecuritySchemeKind::MutualTls };
+            security_schemes.insert(MUTUAL_TLS.to_owned(), scheme);
+            if security.is_empty() {
+                security.push(SecurityRequirement::new());
+            }
+            for requirement in &mut security {
+                requirement.insert(MUTUAL_TLS.to_owned(), Vec::new());
+            }
+        }
         AgentCard {
             name: settings.name.clone(),
             description: settings.description.clone(),
