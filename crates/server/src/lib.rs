@@ -39,6 +39,7 @@ mod operations;
 mod page;
 pub mod problem;
 mod quota;
+pub mod registry;
 pub mod rich;
 pub mod routes;
 mod visiting;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 5;
+pub(crate) const SCHEMA_VERSION: u64 = 6;
 
 /// Name → number: the schema's version, and how many notices there were.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
@@ -104,6 +104,10 @@ pub(crate) const RUNS_UNFINISHED: TableDefinition<(&str, &str), ()> =
 /// (tenant, run, number) → what happened.
 pub(crate) const RUN_ENTRIES: TableDefinition<(&str, &str, u64), &[u8]> =
     TableDefinition::new("run_entries");
+/// Identifier → revision, and an agent of the catalogue.
+pub(crate) const ENTRIES: TableDefinition<&str, (u64, &[u8])> = TableDefinition::new("entries");
+/// Identifier → what the checks of the agent have found.
+pub(crate) const ENTRY_HEALTH: TableDefinition<&str, &[u8]> = TableDefinition::new("entry_health");
 
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {

@@ -12,6 +12,7 @@ use agent::identity::Principal;
 use agent::menu::Menu;
 use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::tools::Host;
 use engine::{NewDocument, Outcome};
@@ -172,7 +173,8 @@ async fn run(
     let (host, _) = wiring::tools::host(&config, &installation).await?;
     let tools = Some(host.clone());
     let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
-    let parts = wiring::mcp::parts(&config, &installation, copilot.clone())?;
+    let catalogue = wiring::catalogue::catalogue(&config, &installation).await?;
+    let parts = wiring::mcp::parts(&config, &installation, copilot.clone(), catalogue.clone())?;
     let mcp = match purpose {
         Purpose::Callers | Purpose::Pipes | Purpose::Kit => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
@@ -181,7 +183,13 @@ async fn run(
     let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
-    let ways = Ways { copilot: copilot.clone(), mcp: &mcp, host, wired: &wired };
+    let ways = Ways {
+        copilot: copilot.clone(),
+        mcp: &mcp,
+        host,
+        catalogue: catalogue.clone(),
+        wired: &wired,
+    };
     let server = server(&config, &installation, identity, metrics, ways)?;
     let Door { listener, own_listener, tls, announced, .. } = door;
     installation.knowledge.resume().await?;
@@ -191,6 +199,7 @@ async fn run(
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
     clean_up_nightly(&config, &installation, copilot);
+    catalogue.keep_checking();
     let own = async {
         match own_listener {
             Some(listener) => server.serve(listener, stop.clone()).await.cut,
@@ -230,6 +239,7 @@ struct Ways<'a> {
     copilot: Copilot,
     mcp: &'a Mcp,
     host: Host,
+    catalogue: Catalogue,
     wired: &'a Wired,
 }
 
@@ -240,7 +250,7 @@ fn server(
     metrics: Arc<Metrics>,
     ways: Ways<'_>,
 ) -> Result<Server> {
-    let Ways { copilot, mcp, host, wired } = ways;
+    let Ways { copilot, mcp, host, catalogue, wired } = ways;
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
         limits: limits(config),
@@ -280,6 +290,8 @@ fn server(
         desk: wiring::tools::desk(config),
         doctor: Arc::new(Patient::of(config, installation)),
         samples: demo_files::samples(),
+        catalogue,
+        registry_address: wiring::catalogue::address(config)?,
     };
     Ok(Server::new(settings, parts, table, api)?)
 }

@@ -13,6 +13,7 @@
 
 mod a2a;
 mod a2a_clients;
+mod agents;
 mod api;
 mod bad_input;
 mod chat;

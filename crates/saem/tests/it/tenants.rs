@@ -56,6 +56,18 @@ const PUBLIC: &[&str] = &[
     "/api/openapi.json",
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/ai-catalog.json",
+    "/.well-known/ard.json",
+];
+
+/// Routes that anybody may call, and where somebody with credentials may see more.
+const OPEN: &[(&str, &str)] = &[
+    ("get", "/registry/agents"),
+    ("get", "/registry/agents/{identifier}"),
+    ("get", "/registry/agents/{identifier}/card"),
+    ("get", "/registry/find"),
+    ("post", "/registry/explore"),
+    ("post", "/registry/search"),
 ];
 
 #[tokio::test]
@@ -77,7 +89,8 @@ async fn every_route_but_the_public_ones_refuses_a_caller_without_credentials() 
                 let (status, body) = patient(&served, method, &filled, credential).await;
                 // Agents post to `/`, where people get the page.
                 let is_public = PUBLIC.contains(&path.as_str()) && (path != "/" || method == "get");
-                if is_public {
+                let is_open = OPEN.contains(&(method.as_str(), path.as_str()));
+                if is_public || (is_open && credential.is_none()) {
                     assert!(status < 500 && status != 401, "{method} {path}: {status}");
                 } else {
                     assert_eq!(status, 401, "{method} {path} {credential:?}: {body}");
