@@ -162,6 +162,8 @@ pub struct Question {
     pub told: Vec<SaidTurn>,
     /// For whom tools of servers may be used; none, and the turn uses none.
     pub user: Option<ToolUser>,
+    /// Agents that the question has come through.
+    pub hops: u32,
 }
 
 /// Which conversation a question belongs to.
@@ -177,13 +179,19 @@ pub enum Talk {
 impl Question {
     #[must_use]
     pub fn new(text: String, conversation: Talk) -> Self {
-        Self { text, conversation, told: Vec::new(), user: None }
+        Self { text, conversation, told: Vec::new(), user: None, hops: 0 }
     }
 
     /// Lets the turn use tools, for this person.
     #[must_use]
     pub fn with_tools(self, user: ToolUser) -> Self {
         Self { user: Some(user), ..self }
+    }
+
+    /// Says that an agent asks, and how many before it: what the turn asks of agents has come further.
+    #[must_use]
+    pub fn come_through(self, hops: u32) -> Self {
+        Self { hops, ..self }
     }
 }
 
@@ -287,6 +295,7 @@ impl Copilot {
         let turn = TurnId::new(session, at, self.random()?);
         let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
         let user = question.user.filter(|user| user.principal.tenant == *tenant);
+        let user = user.map(|user| (user, question.hops));
         let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept, user };
         let is_end_alone = Arc::new(AtomicBool::new(false));
         let run = Run::new(self.clone(), asked, question.told, tell, Arc::clone(&is_end_alone));

@@ -10,6 +10,7 @@ mod ingest;
 mod jobs;
 pub mod keys;
 mod knowledge;
+pub mod peers;
 mod reading;
 pub mod search;
 pub mod tasks;

@@ -24,6 +24,7 @@ mod tests;
 pub use access::{Browser, Enterprise, Grant, LoginParts, LoginSettings, Outside};
 pub use calls::{CallError, Caller};
 pub use desk::{Desk, OpenQuestion};
+pub(crate) use host::digest;
 pub use host::{Catalogue, Entry, Host, HostParts, HostRules, ServerLine, ServerState};
 pub use settings::{Launch, ServerSettings, Waits};
 

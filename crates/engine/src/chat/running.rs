@@ -49,7 +49,7 @@ pub(super) struct Asked {
     pub(super) at: Timestamp,
     pub(super) text: String,
     pub(super) is_kept: bool,
-    pub(super) user: Option<ToolUser>,
+    pub(super) user: Option<(ToolUser, u32)>,
 }
 
 /// One turn on its way.

@@ -79,14 +79,15 @@ struct Called {
 }
 
 impl Tooling {
-    /// None where there is no tool to be used: no server, nobody who may, or no model that could.
+    /// None where there is no tool to be used: no server, nobody who may, or no model that could. With the user goes how
+    /// many agents the question has come through.
     pub(super) fn of(
         copilot: &Copilot,
-        user: Option<ToolUser>,
+        user: Option<(ToolUser, u32)>,
         turn: &TurnId,
         tell: &mpsc::Sender<TurnEvent>,
     ) -> Option<Self> {
-        let user = user.filter(|user| user.principal.may(Scope::Write))?;
+        let (user, hops) = user.filter(|(user, _)| user.principal.may(Scope::Write))?;
         let host = copilot.parts.host.clone()?;
         let can = copilot.parts.models.answer.is_some() && copilot.rules.tool_rounds > 0;
         if !can || !host.serves(&user.principal.tenant) {
@@ -112,6 +113,7 @@ impl Tooling {
             attendance,
             // The model reads documents and results, and whoever wrote those may want something else than the person.
             influence: Influence::Strangers,
+            hops,
         };
         Some(Self {
             host,
