@@ -4,6 +4,8 @@
     reason = "a chore is told by cargo's environment where things are"
 )]
 
+mod agents;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -120,6 +122,8 @@ pub(crate) fn test_peers() -> Result<PathBuf> {
     peers(&folder, TEST_PEERS)?;
     // Inside: an environment that is made anew begins with an empty folder.
     crate::node::peers(&folder.join("node"))?;
+    peers(&folder.join("a2a"), agents::A2A)?;
+    peers(&folder.join("a2a-0.3"), agents::OLD_A2A)?;
     Ok(folder)
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::a2a::A2a;
 use crate::commands::activity::Activity;
 use crate::commands::conformance::Conformance;
 use crate::commands::mcp::Mcp;
@@ -66,6 +67,9 @@ pub(crate) enum Command {
     /// Serve to MCP clients, and use the tools of MCP servers
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Speak to other agents
+    #[command(subcommand)]
+    A2a(A2a),
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),

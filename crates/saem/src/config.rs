@@ -1,5 +1,6 @@
 //! Configuration: defaults compiled in, overridden by a file, the environment and flags, in this order.
 
+mod agents;
 mod copilot;
 mod mcp;
 
@@ -10,6 +11,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use url::Url;
 
+pub(crate) use self::agents::{Agents, NamedAgent};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
 
@@ -32,6 +34,7 @@ pub(crate) struct Config {
     pub(crate) copilot: Copilot,
     pub(crate) memory: Memory,
     pub(crate) mcp: Mcp,
+    pub(crate) agents: Agents,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,
@@ -246,6 +249,9 @@ fn merge(
     Value::Table(settings).try_into().context("the configuration holds a value of the wrong kind")
 }
 
+/// Sections whose tables are things with names of their own, such as `[agents.NAME]`.
+const OPEN_SECTIONS: &[&str] = &["agents"];
+
 /// Puts a file's settings over the defaults; a key that is no setting is an error, since it is a typo.
 fn overlay(settings: &mut Table, own: Table, path: &Path) -> Result<()> {
     for (section, value) in own {
@@ -254,7 +260,8 @@ fn overlay(settings: &mut Table, own: Table, path: &Path) -> Result<()> {
             bail!("{}: there is no section [{section}]; see config/default.toml", path.display());
         };
         for (key, value) in values {
-            if !known.contains_key(&key) {
+            let is_name = OPEN_SECTIONS.contains(&section.as_str()) && value.is_table();
+            if !known.contains_key(&key) && !is_name {
                 bail!(
                     "{}: there is no setting {section}.{key}; see config/default.toml",
                     path.display()

@@ -1,5 +1,6 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
+pub(crate) mod agents;
 pub(crate) mod copilot;
 pub(crate) mod logins;
 pub(crate) mod mcp;

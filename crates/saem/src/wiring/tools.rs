@@ -40,7 +40,11 @@ pub(crate) async fn host(
         0 => None,
         _ => super::copilot::roles(&config.models).await?.roles.answer,
     };
-    let found = config.mcp.servers(&installation.folder, &config::variable)?;
+    let mut found = config.mcp.servers(&installation.folder, &config::variable)?;
+    let agents = config.agents.named(&config::variable)?;
+    for agent in &agents {
+        found.add(agent.server.clone(), "agents");
+    }
     for warning in &found.warnings {
         tracing::warn!("a server of tools is left out: {warning}");
     }
@@ -65,7 +69,8 @@ pub(crate) async fn host(
         model,
         logins: Some(super::logins::parts(&installation.folder, super::egress(config)?)?),
     };
-    Ok((Host::new(parts, rules), found.warnings))
+    let peers = super::agents::peers(config, &agents, installation.tasks().clone())?;
+    Ok((Host::new(parts, rules).with_agents(peers), found.warnings))
 }
 
 /// Where questions wait for people who call over the API.

@@ -11,6 +11,7 @@
     reason = "how long a start takes is measured by the real clock"
 )]
 
+mod agents;
 mod api;
 mod bad_input;
 mod chat;

@@ -1,0 +1,146 @@
+//! Agents that are not ours, spoken to from the command line and as tools; and agents that mean harm.
+
+mod hostile;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::peers::{agent, node_agent};
+use crate::world::{PATIENCE, World};
+
+/// An agent that runs; it is killed when the value goes.
+async fn start(mut command: Command) -> (Child, String) {
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap();
+    (child, line.expect("it says where it listens"))
+}
+
+/// A world whose configuration has these settings.
+fn world(settings: &str) -> (World, String) {
+    let world = World::new();
+    let file = world.file(
+        "saem.toml",
+        format!("[agents]\nconnect_seconds_max = 60\nlist_seconds_max = 60\n{settings}"),
+    );
+    (world, file.display().to_string())
+}
+
+#[track_caller]
+fn json(world: &World, config: &str, arguments: &[&str]) -> Vec<Value> {
+    world.json(&[&["a2a"], arguments, &["--config", config]].concat())
+}
+
+fn state(answer: &Value) -> &str {
+    answer["task"]["status"]["state"].as_str().unwrap_or_default()
+}
+
+/// All that a task has made, as one text.
+fn made(answer: &Value) -> String {
+    let parts = answer["task"]["artifacts"].as_array().unwrap().iter();
+    let parts = parts.flat_map(|made| made["parts"].as_array().unwrap());
+    parts.map(|part| part["text"].as_str().unwrap()).collect()
+}
+
+/// Everything that can be done with an agent: its card, asking, following, answering its question, cancelling.
+async fn speaks(command: Command, spoken: &str) {
+    let (_agent, url) = start(command).await;
+    let (world, config) = world(&format!("[agents.painter]\nurl = \"{url}\"\n"));
+    let card = json(&world, &config, &["card", "painter"]).remove(0);
+    assert_eq!(
+        (&card["spoken"], &card["signature"]),
+        (&json!(spoken), &json!("not signed")),
+        "{card}"
+    );
+    assert_eq!(card["card"]["skills"][0]["id"], "paint");
+
+    let said = json(&world, &config, &["send", "painter", "샘", "--skill", "paint"]).remove(0);
+    assert_eq!(state(&said), "TASK_STATE_COMPLETED", "{said}");
+    let text = made(&said);
+    assert!(text.starts_with("painted: 샘 "), "{text}");
+    assert!(
+        text.contains("\"skill\": \"paint\"") || text.contains("\"skill\":\"paint\""),
+        "{text}"
+    );
+
+    let mut told = json(&world, &config, &["send", &url, "강", "--stream"]);
+    let last = told.pop().unwrap();
+    assert_eq!(state(&last), "TASK_STATE_COMPLETED", "{last}");
+    assert!(told.iter().any(|event| event.to_string().contains("mixing colours")), "{told:?}");
+    assert!(told.iter().any(|event| event["artifactUpdate"]["append"] == true), "{told:?}");
+    assert!(world.ok(&["a2a", "send", &url, "강", "--stream"]).contains("painted: 강"));
+
+    let asks = json(&world, &config, &["send", "painter", "ask me"]).remove(0);
+    assert_eq!(state(&asks), "TASK_STATE_INPUT_REQUIRED", "{asks}");
+    assert!(asks["task"]["status"].to_string().contains("Which colour?"), "{asks}");
+    let id = asks["task"]["id"].as_str().unwrap();
+    let answered = json(&world, &config, &["send", "painter", "--task", id, "blue"]).remove(0);
+    assert_eq!(state(&answered), "TASK_STATE_COMPLETED", "{answered}");
+    assert_eq!(answered["task"]["id"], id);
+    let seen = json(&world, &config, &["tasks", "painter", id]).remove(0);
+    assert_eq!(seen["status"]["state"], "TASK_STATE_COMPLETED", "{seen}");
+
+    let failed = world.run(&["a2a", "send", &url, "fail"]);
+    assert!(!failed.status.success());
+    assert!(String::from_utf8_lossy(&failed.stdout).contains("no more paint"), "{failed:?}");
+
+    let begun = json(&world, &config, &["send", "painter", "for ever", "--no-wait"]).remove(0);
+    let id = begun["task"]["id"].as_str().unwrap_or_else(|| panic!("{begun}"));
+    let cancelled = json(&world, &config, &["cancel", "painter", id]).remove(0);
+    assert_eq!(cancelled["status"]["state"], "TASK_STATE_CANCELED", "{cancelled}");
+    let again = world.error(&["a2a", "cancel", &url, id]);
+    assert!(again.contains("the agent says"), "{again}");
+    assert!(world.error(&["a2a", "tasks", &url, "nothing"]).contains("the agent says"));
+}
+
+#[tokio::test]
+async fn an_agent_of_the_python_sdk_is_spoken_to_over_json_rpc() {
+    speaks(agent("a2a", "a2a_server.py", "JSONRPC"), "1.0 JSONRPC").await;
+}
+
+#[tokio::test]
+async fn an_agent_of_the_python_sdk_is_spoken_to_over_http_and_json() {
+    speaks(agent("a2a", "a2a_server.py", "HTTP+JSON"), "1.0 HTTP+JSON").await;
+}
+
+#[tokio::test]
+async fn an_agent_of_0_3_is_spoken_to_over_json_rpc() {
+    speaks(agent("a2a-0.3", "a2a_old_server.py", "JSONRPC"), "0.3 JSONRPC").await;
+}
+
+#[tokio::test]
+async fn an_agent_of_0_3_is_spoken_to_over_http_and_json() {
+    speaks(agent("a2a-0.3", "a2a_old_server.py", "HTTP+JSON"), "0.3 HTTP+JSON").await;
+}
+
+#[tokio::test]
+async fn an_agent_of_the_javascript_sdk_is_spoken_to_over_json_rpc() {
+    speaks(node_agent("JSONRPC"), "1.0 JSONRPC").await;
+}
+
+#[tokio::test]
+async fn an_agent_of_the_javascript_sdk_is_spoken_to_over_http_and_json() {
+    speaks(node_agent("HTTP+JSON"), "1.0 HTTP+JSON").await;
+}
+
+#[tokio::test]
+async fn skills_are_tools_beside_those_of_servers() {
+    let (_agent, url) = start(agent("a2a", "a2a_server.py", "JSONRPC")).await;
+    let (world, config) = world(&format!("[agents.painter]\nurl = \"{url}\"\n"));
+    let configured = |arguments: &[&str]| world.json(&[arguments, &["--config", &config]].concat());
+    let tools = configured(&["mcp", "tools"]);
+    assert_eq!(tools[0]["name"], "painter__paint", "{tools:?}");
+    let servers = configured(&["mcp", "list", "--check"]);
+    assert_eq!(servers[0]["version"], "1.0 JSONRPC", "{servers:?}");
+    let given = configured(&["mcp", "call", "painter__paint", "--arg", "message=호수", "--yes"]);
+    let text = given[0]["text"].as_str().unwrap();
+    assert!(text.contains("painted: 호수") && text.contains("saem-hops"), "{text}");
+    let denied =
+        world.error(&["mcp", "call", "painter__paint", "--arg", "message=x", "--config", &config]);
+    assert!(denied.contains("painter__paint"), "{denied}");
+    let activity = configured(&["activity"]);
+    assert_eq!(activity.len(), 2, "{activity:?}");
+    let listed = json(&world, &config, &["tasks", "painter"]).remove(0);
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 1, "{listed}");
+}
