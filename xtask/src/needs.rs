@@ -20,6 +20,8 @@ const NEEDS: &[Need] = &[
     Need { program: "python3", trial: &["-c", "import ensurepip, venv"], package: "python3-venv" },
     // Only what installs packages is used of it: they bring a Node of their own.
     Need { program: "npm", trial: &["--version"], package: "npm" },
+    // The page is walked by it.
+    Need { program: "chromium", trial: &["--version"], package: "chromium" },
 ];
 
 /// Sees that all of it is there, and installs what is missing where that can be done without asking anybody.

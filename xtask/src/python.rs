@@ -4,6 +4,7 @@
     reason = "a chore is told by cargo's environment where things are"
 )]
 
+mod a2a;
 mod agents;
 
 use std::path::{Path, PathBuf};
@@ -116,14 +117,17 @@ pub(crate) enum Others {
     Never,
 }
 
-/// What the tests use: an environment of Python, and the packages of npm in its folder `node`.
+/// What the tests use: an environment of Python, in its folder `node` the packages of npm, and beside it clients of A2A.
 pub(crate) fn test_peers() -> Result<PathBuf> {
     let folder = target_folder(&crate::gate::root())?.join("test-peers");
     peers(&folder, TEST_PEERS)?;
     // Inside: an environment that is made anew begins with an empty folder.
     crate::node::peers(&folder.join("node"))?;
-    peers(&folder.join("a2a"), agents::A2A)?;
-    peers(&folder.join("a2a-0.3"), agents::OLD_A2A)?;
+    for (name, packages) in a2a::GENERATIONS {
+        peers(&folder.join(name), packages)?;
+    }
+    peers(&folder.join("a2a-agent"), agents::A2A)?;
+    peers(&folder.join("a2a-agent-0.3"), agents::OLD_A2A)?;
     Ok(folder)
 }
 

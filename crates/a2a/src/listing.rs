@@ -81,6 +81,21 @@ impl Page {
         self.size
     }
 
+    /// What was asked.
+    #[must_use]
+    pub fn query(&self) -> &ListQuery {
+        &self.query
+    }
+
+    /// The last task of the page before: when it got its status, and its id.
+    #[must_use]
+    pub fn after(&self) -> Option<(Option<Timestamp>, &TaskId)> {
+        let place = self.after.as_ref()?;
+        let moment =
+            place.before_end.checked_neg().and_then(|at| Timestamp::from_milliseconds(at).ok());
+        Some((moment, &place.id))
+    }
+
     /// Whether a task is of the list, on whatever page.
     #[must_use]
     pub fn matches(&self, task: &Task) -> bool {

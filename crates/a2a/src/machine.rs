@@ -256,11 +256,10 @@ impl TaskMachine {
         state.is_terminal() || (state.is_interrupted() && self.status_at > since)
     }
 
-    /// Whether a stream ends with the present status. 0.x ends it when the task waits, too; 1.0 keeps it open.
+    /// Whether a stream ends with the present status.
     #[must_use]
     pub fn ends_stream(&self, version: Version) -> bool {
-        let state = self.state();
-        state.is_terminal() || (version != Version::V1_0 && state.is_interrupted())
+        ends_stream(self.state(), version)
     }
 
     /// The task with as much of its history as was asked for.
@@ -354,6 +353,12 @@ fn may_become(from: TaskState, to: TaskState) -> bool {
         | TaskState::Rejected
         | TaskState::AuthRequired => !from.is_terminal(),
     }
+}
+
+/// Whether a stream ends with a status. 0.x ends it when the task waits, too; 1.0 keeps it open.
+#[must_use]
+pub fn ends_stream(state: TaskState, version: Version) -> bool {
+    state.is_terminal() || (version != Version::V1_0 && state.is_interrupted())
 }
 
 /// The task with as much of its history as was asked for: `None` is all that there is, 0 is none.

@@ -21,6 +21,9 @@ const DAY: i64 = 86_400_000;
 pub struct TimestampError;
 
 impl Timestamp {
+    /// The beginning of 1970.
+    pub const EPOCH: Self = Self(0);
+
     /// The moment this many milliseconds after 1970 began.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! which are always there; the memory; the facts, of which the oldest give way first; the last turns, the oldest first;
 //! the passages, the lowest ranked first. Nothing is ever more than all budgets together.
 
+mod research;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -16,12 +17,17 @@ use crate::language::Language;
 use crate::memory::{Entities, SaidTurn};
 use crate::model::{Message, Tokenizer};
 
+pub use self::research::{
+    Research, research_assessment, research_choice, research_plan, research_repair,
+    research_section,
+};
 pub use self::tasks::{Conversation, fold, judge};
-pub use self::tools::{Given, ToolBudget, tool_definitions, tool_result};
+pub use self::tools::{Given, ToolBudget, attachment, broken_call, tool_definitions, tool_result};
 
 const ANSWER: &str = include_str!("../prompts/answer.md");
 const PARTIAL: &str = include_str!("../prompts/answer_partial.md");
 const TOOLS: &str = include_str!("../prompts/answer_tools.md");
+const ATTACHED: &str = include_str!("../prompts/answer_attached.md");
 
 /// What a message costs besides its text.
 const MESSAGE_TOKENS: usize = 4;
@@ -77,6 +83,8 @@ pub enum PartKind {
     /// The definitions of tools.
     Tools,
     ToolResult,
+    /// A resource or prompt of a server that the user has put beside the question.
+    Attachment,
 }
 
 /// Whose words a part is.
@@ -122,6 +130,8 @@ pub struct Material<'a> {
     pub is_partial: bool,
     /// The model may have tools called.
     pub has_tools: bool,
+    /// Something stands before the passages that the user has put there.
+    pub has_attachments: bool,
 }
 
 /// What a model gets to read.
@@ -208,6 +218,10 @@ impl Room<'_> {
         if material.has_tools {
             text.push('\n');
             text.push_str(TOOLS.trim_end());
+        }
+        if material.has_attachments {
+            text.push('\n');
+            text.push_str(ATTACHED.trim_end());
         }
         let wanted = self.tokenizer.count(&text) + MESSAGE_TOKENS + JOINTS_TOKENS;
         let tokens = wanted.min(self.left);

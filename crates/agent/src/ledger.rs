@@ -25,6 +25,8 @@ pub enum Component {
     Answer,
     Memory,
     Research,
+    /// Servers of tools that were lent a model.
+    Tools,
 }
 
 impl Component {
@@ -35,6 +37,7 @@ impl Component {
             Self::Answer => "answer",
             Self::Memory => "memory",
             Self::Research => "research",
+            Self::Tools => "tools",
         }
     }
 }

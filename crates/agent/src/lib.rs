@@ -3,6 +3,7 @@
 pub mod analysis;
 pub mod citation;
 pub mod context;
+pub mod enclosure;
 pub mod filter;
 pub mod fusion;
 pub mod identity;
@@ -19,6 +20,7 @@ pub mod ports;
 pub mod price;
 pub mod recent;
 pub mod reply;
+pub mod research;
 pub mod retrieval;
 #[cfg(test)]
 mod samples;
@@ -27,3 +29,4 @@ pub mod text;
 pub mod tools;
 pub mod turn;
 mod values;
+pub mod visits;

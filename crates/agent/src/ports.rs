@@ -1,6 +1,8 @@
 //! What Saem needs of the world, each need a small trait; adapters implement them, `engine` calls them.
 
+mod research;
 mod sessions;
+mod tasks;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -14,8 +16,13 @@ use crate::knowledge::{Collection, Document, DocumentChunks, Passage};
 use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
 
+pub use self::research::{Journals, KeptRun, NewEntries, RunLine, Searches};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
+};
+pub use self::tasks::{
+    AgentTasks, HookKey, KeepTask, KeptTask, NewNotice, Notice, Outbox, Posts, TaskKey, TaskList,
+    TaskRows,
 };
 pub use self::tools::{ActivityList, LoginVault, ToolRecords};
 

@@ -4,7 +4,9 @@
 //! a tool (the server's id, the name that a model sees, the pin) never depends on what other servers say.
 
 pub mod activity;
+pub mod attachment;
 pub mod definition;
+pub mod fits;
 pub mod listing;
 pub mod login;
 pub mod naming;

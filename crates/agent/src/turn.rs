@@ -140,6 +140,8 @@ pub struct Turn {
     done: Vec<Done>,
     /// Rounds in which the model may still have tools called.
     tool_rounds_left: usize,
+    /// The user has put something beside the question that can be answered from.
+    has_attachments: bool,
     /// What follows the calls of tools.
     after_tools: Option<Step>,
     /// What would have been said if no tool had been wanted.
@@ -162,6 +164,7 @@ impl Turn {
             next,
             done: Vec::new(),
             tool_rounds_left: 0,
+            has_attachments: false,
             after_tools: None,
             instead: None,
         }
@@ -171,6 +174,17 @@ impl Turn {
     #[must_use]
     pub fn with_tools(self, rounds: usize) -> Self {
         Self { tool_rounds_left: rounds, ..self }
+    }
+
+    /// Lets the model answer without a passage, from what the user has put beside the question.
+    #[must_use]
+    pub fn with_attachments(self, has_attachments: bool) -> Self {
+        Self { has_attachments, ..self }
+    }
+
+    #[must_use]
+    pub fn has_attachments(&self) -> bool {
+        self.has_attachments
     }
 
     #[must_use]

@@ -1,6 +1,7 @@
 //! The copilot: answers questions from the documents, remembers the conversation, and books what it costs.
 
 mod answering;
+mod attaching;
 mod keeping;
 mod library;
 mod memory;
@@ -17,12 +18,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::context::{Budget, ToolBudget};
+use agent::enclosure::Enclosure;
 use agent::memory::{MemoryLimits, SaidTurn, SessionId};
 use agent::menu::Menu;
 use agent::model::{LanguageModel, Tokenizer};
 use agent::names::TenantId;
 use agent::ports::{Audit, Clock, Entropy, Ledger, Sessions};
 use agent::price::{Cost, PriceList};
+use agent::tools::attachment::{ATTACHMENTS_MAX, Attachment};
 use agent::turn::{TurnId, TurnLimits, TurnRecord};
 use tokio::sync::{Notify, mpsc};
 use tracing::Instrument as _;
@@ -162,6 +165,10 @@ pub struct Question {
     pub told: Vec<SaidTurn>,
     /// For whom tools of servers may be used; none, and the turn uses none.
     pub user: Option<ToolUser>,
+    /// Texts that came along to be read for this turn.
+    pub enclosed: Vec<Enclosure>,
+    /// What is to be read with it, for that user.
+    pub attach: Vec<Attachment>,
     /// Agents that the question has come through.
     pub hops: u32,
 }
@@ -179,7 +186,14 @@ pub enum Talk {
 impl Question {
     #[must_use]
     pub fn new(text: String, conversation: Talk) -> Self {
-        Self { text, conversation, told: Vec::new(), user: None, hops: 0 }
+        let (told, enclosed, attach) = (Vec::new(), Vec::new(), Vec::new());
+        Self { text, conversation, told, user: None, enclosed, attach, hops: 0 }
+    }
+
+    /// Puts something of servers beside it.
+    #[must_use]
+    pub fn with_attachments(self, attach: Vec<Attachment>) -> Self {
+        Self { attach, ..self }
     }
 
     /// Lets the turn use tools, for this person.
@@ -285,7 +299,16 @@ impl Copilot {
 
     /// Begins a turn. It runs by itself; its events are to be read.
     pub fn ask(&self, tenant: &TenantId, question: Question) -> Result<Asking, EngineError> {
-        let text = checked(&question.text)?;
+        if question.attach.len() > ATTACHMENTS_MAX {
+            let why = format!("{ATTACHMENTS_MAX} things can be attached to a question");
+            return Err(EngineError::Refused(why));
+        }
+        let text = match question.attach.first() {
+            Some(prompt @ Attachment::Prompt { .. }) if question.text.trim().is_empty() => {
+                checked(&prompt.shown())?
+            }
+            _ => checked(&question.text)?,
+        };
         let at = self.parts.clock.now();
         let is_kept = question.conversation != Talk::Unkept;
         let session = match question.conversation {
@@ -295,8 +318,17 @@ impl Copilot {
         let turn = TurnId::new(session, at, self.random()?);
         let (tell, events) = mpsc::channel(EVENTS_WAITING_MAX);
         let user = question.user.filter(|user| user.principal.tenant == *tenant);
-        let user = user.map(|user| (user, question.hops));
-        let asked = Asked { tenant: tenant.clone(), turn: turn.clone(), at, text, is_kept, user };
+        let asked = Asked {
+            tenant: tenant.clone(),
+            turn: turn.clone(),
+            at,
+            text,
+            is_kept,
+            user,
+            enclosed: question.enclosed,
+            attach: question.attach,
+            hops: question.hops,
+        };
         let is_end_alone = Arc::new(AtomicBool::new(false));
         let run = Run::new(self.clone(), asked, question.told, tell, Arc::clone(&is_end_alone));
         let span = telemetry::turn(tenant.as_str(), turn.session.as_str(), &turn.to_string());

@@ -18,13 +18,15 @@ pub struct CleanupReport {
     pub bookings_forgotten: u64,
     /// Calls of tools, and yeses to them.
     pub tool_records_forgotten: u64,
+    /// Tasks of other agents.
+    pub agent_tasks_forgotten: u64,
 }
 
-/// Sessions that are forgotten in one commit.
-const SESSIONS_AT_A_TIME: usize = 500;
+/// Sessions, or tasks of other agents, that are forgotten in one commit.
+const AT_A_TIME: usize = 500;
 
 impl Knowledge {
-    /// Forgets old jobs, conversations, bookings, calls of tools and the traces of deleted documents, and compacts every index.
+    /// Forgets old jobs, conversations, bookings, calls of tools, tasks of other agents and the traces of deleted documents, and compacts every index.
     pub async fn clean_up(&self) -> Result<CleanupReport, EngineError> {
         let mut report = CleanupReport::default();
         let kept = self.rules.jobs_kept_hours.saturating_mul(3_600_000);
@@ -32,9 +34,9 @@ impl Knowledge {
         report.jobs_forgotten = self.parts.jobs.forget_finished(before).await?;
         let now = self.parts.clock.now();
         loop {
-            let gone = self.parts.sessions.forget_expired(now, SESSIONS_AT_A_TIME).await?;
+            let gone = self.parts.sessions.forget_expired(now, AT_A_TIME).await?;
             report.sessions_forgotten += gone;
-            if gone < SESSIONS_AT_A_TIME as u64 {
+            if gone < AT_A_TIME as u64 {
                 break;
             }
         }
@@ -44,6 +46,13 @@ impl Knowledge {
         let before = Timestamp(now.0.saturating_sub(kept));
         let forgotten = self.parts.tool_records.forget_tool_records(before, now).await?;
         report.tool_records_forgotten = forgotten;
+        loop {
+            let gone = self.parts.agent_tasks.forget_expired_tasks(now, AT_A_TIME).await?;
+            report.agent_tasks_forgotten += gone;
+            if gone < AT_A_TIME as u64 {
+                break;
+            }
+        }
         for tenant in self.parts.documents.tenants().await? {
             self.indexed(&tenant, None).await?;
             let building = self.parts.index.state(&tenant, Lane::Building).await?;

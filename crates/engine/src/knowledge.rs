@@ -7,8 +7,8 @@ use agent::identity::{AuditEntry, Principal};
 use agent::knowledge::{Collection, Document};
 use agent::names::{CollectionName, DocumentId, TenantId};
 use agent::ports::{
-    Audit, Clock, DocumentList, Documents, Embedder, Entropy, Index, IndexState, Jobs, Lane,
-    Ledger, Page, Pages, Sessions, ToolRecords,
+    AgentTasks, Audit, Clock, DocumentList, Documents, Embedder, Entropy, Index, IndexState, Jobs,
+    Lane, Ledger, Page, Pages, Sessions, ToolRecords,
 };
 use agent::retrieval::Shares;
 use extract::SplitLimits;
@@ -29,6 +29,7 @@ pub struct Parts {
     pub sessions: Arc<dyn Sessions>,
     pub ledger: Arc<dyn Ledger>,
     pub tool_records: Arc<dyn ToolRecords>,
+    pub agent_tasks: Arc<dyn AgentTasks>,
     pub index: Arc<dyn Index>,
     /// The embedder of the configuration.
     pub embedder: Arc<dyn Embedder>,

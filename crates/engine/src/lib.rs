@@ -1,5 +1,6 @@
 //! Does what `agent` decides: loads, parses, indexes, searches, answers and remembers.
 
+pub mod agents;
 pub mod chat;
 mod cleanup;
 mod error;
@@ -12,6 +13,7 @@ pub mod keys;
 mod knowledge;
 pub mod peers;
 mod reading;
+pub mod research;
 pub mod search;
 pub mod tasks;
 pub mod telemetry;

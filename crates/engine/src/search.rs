@@ -1,5 +1,7 @@
 //! Searching: both sides of the index at once, merged and picked as `agent` says.
 
+use std::ops::Range;
+
 use agent::filter::{Condition, Filter, TagValue, Test};
 use agent::fusion::{
     self, Fused, KeywordFound, KeywordHit, PassageLanguage, VECTOR_HITS, VectorHit,
@@ -36,6 +38,20 @@ const CANDIDATES_MIN: usize = VECTOR_HITS;
 
 /// Longest section text that is given out, in tokens, unless less is asked for.
 pub const SECTION_TOKENS_MAX: usize = 4000;
+
+/// Most chunks of a document that are shown at once: more than anybody reads.
+const CHUNKS_SHOWN_MAX: usize = 500;
+
+/// A chunk of a document as it is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkView {
+    /// Its place in the document, from 0.
+    pub number: usize,
+    pub section: SectionId,
+    pub range: Range<usize>,
+    /// With the header or question that it needs to be understood.
+    pub text: String,
+}
 
 /// Which sides of the index are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -264,6 +280,27 @@ impl Knowledge {
         Ok(all.collect())
     }
 
+    /// The chunks of a document, or of one of its sections alone, as they are searched.
+    pub async fn chunks(
+        &self,
+        tenant: &TenantId,
+        id: &agent::names::DocumentId,
+        section: Option<u32>,
+    ) -> Result<Vec<ChunkView>, EngineError> {
+        let whole = SectionId { document: id.clone(), ordinal: 0 };
+        let (_, split, _) = self.tree(tenant, &whole).await?;
+        let wanted = section.and_then(|ordinal| usize::try_from(ordinal).ok());
+        let all = split.chunks.into_iter().enumerate();
+        let of = all.filter(|(_, chunk)| wanted.is_none_or(|section| chunk.section == section));
+        let view = |(place, chunk): (usize, extract::Chunk)| ChunkView {
+            number: place,
+            section: reading::section_id(id, chunk.section),
+            range: chunk.start..chunk.end,
+            text: chunk.text,
+        };
+        Ok(of.take(CHUNKS_SHOWN_MAX).map(view).collect())
+    }
+
     async fn tree(
         &self,
         tenant: &TenantId,
@@ -385,7 +422,7 @@ fn with_neighbours(
     all: &[extract::Section],
     section: &extract::Section,
     neighbours: usize,
-) -> std::ops::Range<usize> {
+) -> Range<usize> {
     let siblings: Vec<&extract::Section> =
         all.iter().filter(|other| other.parent == section.parent && other.level > 0).collect();
     let Some(own) = siblings.iter().position(|other| *other == section) else {

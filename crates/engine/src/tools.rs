@@ -10,13 +10,16 @@ mod connection;
 mod convert;
 mod desk;
 mod doorway;
+mod following;
 mod greeting;
 mod handler;
 mod host;
 mod http;
 mod journal;
 mod keeper;
+mod limits;
 mod login;
+mod relay;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -24,11 +27,16 @@ mod tests;
 pub use access::{Browser, Enterprise, Grant, LoginParts, LoginSettings, Outside};
 pub use calls::{CallError, Caller};
 pub use desk::{Desk, OpenQuestion};
+pub use following::Followed;
+pub use handler::Lending;
 pub(crate) use host::digest;
 pub use host::{Catalogue, Entry, Host, HostParts, HostRules, ServerLine, ServerState};
+pub use limits::{Launcher, ProgramLimits, become_program};
+pub use relay::LoginBegun;
 pub use settings::{Launch, ServerSettings, Waits};
 
 pub use self::connection::{Progress, PromptLine, ResourceLine};
 
-/// How much the library for logins may log at most: when it is asked for everything, it says codes aloud.
-pub const LOGGED: &str = "rmcp::transport::auth=info";
+/// How much the protocol's library may log at most: of logins, when it is asked for everything, it says codes aloud; of a
+/// connection's end it says what we say ourselves.
+pub const LOGGED: &str = "rmcp::transport::auth=info,rmcp::transport::worker=off";

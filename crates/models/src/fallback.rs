@@ -128,6 +128,7 @@ fn goes_on(error: &ModelError) -> bool {
         | ModelError::Unreachable { .. }
         | ModelError::BrokenStream { .. }
         | ModelError::Malformed { .. }
+        | ModelError::BrokenCall { .. }
         | ModelError::LimitReached { .. } => true,
         ModelError::TimedOut { phase, .. } => *phase != Phase::Total,
         ModelError::BadRequest { .. } | ModelError::Refused { .. } => false,

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Talk: ask on, with what was said before
     Chat(Chat),
+    /// Research a question in steps, and get a report in which every citation was checked
+    Research(Research),
     /// List, show, correct and forget conversations
     #[command(subcommand)]
     Sessions(Sessions),
@@ -88,6 +91,22 @@ pub(crate) enum Command {
     /// Read documents for another Saem (started by itself)
     #[command(hide = true)]
     Worker,
+    /// Start a server of tools within its limits (started by itself)
+    #[command(hide = true)]
+    Program(Program),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Program {
+    #[arg(long)]
+    pub(crate) memory_mib_max: u64,
+    #[arg(long)]
+    pub(crate) files_max: u64,
+    #[arg(long)]
+    pub(crate) processes_max: u64,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -161,6 +180,28 @@ pub(crate) struct Chat {
     /// Show how each answer came about
     #[arg(long)]
     pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Research {
+    /// The question; - or nothing reads it from standard input
+    #[arg(value_name = "QUESTION", conflicts_with_all = ["resume", "list"])]
+    pub(crate) words: Vec<String>,
+    /// Follow the plan without asking about it
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Write the report to this file; its ending says how: .md, .html or .json
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// What the run may use, such as seconds=300,tokens=50000,dollars=0.20,calls=60
+    #[arg(long, value_name = "LIMITS", default_value = "")]
+    pub(crate) budget: String,
+    /// Go on with a run that was interrupted
+    #[arg(long, value_name = "ID", conflicts_with = "list")]
+    pub(crate) resume: Option<String>,
+    /// List runs, the latest first
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -14,6 +14,7 @@ pub(crate) mod files;
 pub(crate) mod ingest;
 pub(crate) mod key;
 pub(crate) mod mcp;
+pub(crate) mod research;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod sessions;

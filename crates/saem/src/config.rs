@@ -1,5 +1,6 @@
 //! Configuration: defaults compiled in, overridden by a file, the environment and flags, in this order.
 
+mod a2a;
 mod agents;
 mod copilot;
 mod mcp;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use url::Url;
 
+pub(crate) use self::a2a::{A2a, BareCardKind, CardKind};
 pub(crate) use self::agents::{Agents, NamedAgent};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
@@ -34,6 +36,7 @@ pub(crate) struct Config {
     pub(crate) copilot: Copilot,
     pub(crate) memory: Memory,
     pub(crate) mcp: Mcp,
+    pub(crate) a2a: A2a,
     pub(crate) agents: Agents,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
@@ -70,6 +73,10 @@ pub(crate) struct Server {
     pub(crate) listen: String,
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
+    pub(crate) networks: Vec<String>,
+    pub(crate) tls_certificate: String,
+    pub(crate) tls_key: String,
+    pub(crate) tls_client_ca: String,
     pub(crate) connections_max: usize,
     pub(crate) connections_per_address_max: usize,
     pub(crate) header_seconds_max: u64,

@@ -4,6 +4,7 @@ mod args;
 mod backend;
 mod commands;
 mod config;
+mod input;
 mod output;
 mod person;
 mod presence;
@@ -23,6 +24,8 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
+
+use engine::tools::ProgramLimits;
 
 use crate::args::{Cli, Command};
 use crate::config::{Config, Overrides};
@@ -44,7 +47,22 @@ fn main() -> ExitCode {
     if let Command::Worker = cli.command {
         return ended(engine::worker::serve().map_err(Into::into).map(|()| ExitCode::SUCCESS));
     }
+    if let Command::Program(program) = &cli.command {
+        return ended(become_program(program));
+    }
     ended(start(cli))
+}
+
+/// Comes back only if there is no such program.
+fn become_program(order: &args::Program) -> Result<ExitCode> {
+    let limits = ProgramLimits {
+        memory_mebibytes_max: order.memory_mib_max,
+        files_max: order.files_max,
+        processes_max: order.processes_max,
+    };
+    let Some((program, arguments)) = order.command.split_first() else { bail!("no program") };
+    let why = engine::tools::become_program(&limits, program, arguments);
+    bail!("{} cannot be started: {why}", program.display())
 }
 
 /// An error is told in one line, its causes after it.
@@ -75,6 +93,7 @@ fn start(cli: Cli) -> Result<ExitCode> {
             | Command::A2a(_)
             | Command::Conformance(_)
             | Command::Worker
+            | Command::Program(_)
     );
     if works_here && overrides.server.is_some() {
         bail!("this command works on this machine: leave --server out");
@@ -112,6 +131,7 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Search(search) => commands::search::run(config, search, &output).await,
         Command::Ask(ask) => commands::ask::ask(config, ask, &output).await,
         Command::Chat(chat) => commands::ask::chat(config, chat, &output).await,
+        Command::Research(research) => commands::research::run(config, research, &output).await,
         Command::Sessions(sessions) => commands::sessions::run(config, sessions, &output).await,
         Command::Cost(cost) => commands::cost::run(config, &cost, &output).await,
         Command::Documents(documents) => commands::documents::run(config, documents, &output).await,
@@ -123,7 +143,7 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Cleanup => commands::cleanup::run(config, &output).await,
         Command::Eval(eval) => commands::eval::run(config, eval, &output).await,
         Command::Doctor => commands::doctor::run(config, &output).await,
-        Command::Worker => Ok(ExitCode::SUCCESS),
+        Command::Worker | Command::Program(_) => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -1,16 +1,16 @@
 //! The person at the terminal, who is asked about tools; and somebody who has said yes before.
 
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
 use agent::tools::definition::Effect;
 use agent::tools::policy::{Attendance, Extent};
 use agent::tools::question::{Nobody, Person, Question, Reply, defaults, form_fault};
 use futures_util::future::BoxFuture;
+use indicatif::ProgressBar;
 use serde_json::{Map, Value};
 
-/// Bytes of one answer.
-const LINE_BYTES_MAX: u64 = 64 << 10;
+use crate::input::Input;
 
 /// Whom to ask, and whether there is anybody.
 pub(crate) fn at_hand(says_yes: bool) -> (Arc<dyn Person>, Attendance) {
@@ -21,6 +21,23 @@ pub(crate) fn at_hand(says_yes: bool) -> (Arc<dyn Person>, Attendance) {
         return (Arc::new(AtTerminal), Attendance::Attended);
     }
     (Arc::new(Nobody), Attendance::Unattended)
+}
+
+/// Somebody whose questions take the place of what shows that something is awaited.
+pub(crate) fn interrupting(person: Arc<dyn Person>, waiting: &ProgressBar) -> Arc<dyn Person> {
+    Arc::new(Interrupting { person, waiting: waiting.clone() })
+}
+
+struct Interrupting {
+    person: Arc<dyn Person>,
+    waiting: ProgressBar,
+}
+
+impl Person for Interrupting {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Reply> {
+        self.waiting.finish_and_clear();
+        self.person.ask(question)
+    }
 }
 
 /// Said yes on the command line, to the one call that stands there. What a server asks besides is still refused.
@@ -41,19 +58,15 @@ struct AtTerminal;
 
 impl Person for AtTerminal {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Reply> {
-        let question = question.clone();
-        Box::pin(async move {
-            let asked = tokio::task::spawn_blocking(move || ask(&question)).await;
-            asked.ok().and_then(Result::ok).unwrap_or(Reply::No)
-        })
+        Box::pin(async move { ask(question).await.unwrap_or(Reply::No) })
     }
 }
 
-fn ask(question: &Question) -> std::io::Result<Reply> {
+async fn ask(question: &Question) -> std::io::Result<Reply> {
     match question {
         Question::Form { server, message, schema } => {
             say(&format!("\n{server} asks: {message}"))?;
-            fill_in(schema)
+            fill_in(schema).await
         }
         Question::Link { server, message, address, host } => {
             say(&format!(
@@ -63,14 +76,14 @@ fn ask(question: &Question) -> std::io::Result<Reply> {
             if is_foreign {
                 say("  The name of the page is written in letters that may look like others.")?;
             }
-            choose("Have you opened it and do you want to go on? [y/N] ", &[Extent::Once])
+            choose("Have you opened it and do you want to go on? [y/N] ", &[Extent::Once]).await
         }
         Question::Sample { server, prompt, tokens_max } => {
             let shown = agent::text::clip(prompt, 4_000);
             say(&format!(
                 "\n{server} wants your model to answer this, with up to {tokens_max} tokens:\n{shown}"
             ))?;
-            choose("Allow it? [y/N] ", &[Extent::Once])
+            choose("Allow it? [y/N] ", &[Extent::Once]).await
         }
         Question::Call { server, tool, title, effect, arguments, extents, reasons } => {
             let title = title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
@@ -85,7 +98,7 @@ fn ask(question: &Question) -> std::io::Result<Reply> {
                 say(&format!("  · {reason}"))?;
             }
             let offered: Vec<&str> = extents.iter().map(|extent| key(*extent).1).collect();
-            choose(&format!("Allow it? [{}/N] ", offered.join("/")), extents)
+            choose(&format!("Allow it? [{}/N] ", offered.join("/")), extents).await
         }
     }
 }
@@ -98,16 +111,17 @@ fn key(extent: Extent) -> (char, &'static str) {
     }
 }
 
-fn choose(prompt: &str, extents: &[Extent]) -> std::io::Result<Reply> {
-    let line = line(prompt)?;
+async fn choose(prompt: &str, extents: &[Extent]) -> std::io::Result<Reply> {
+    let line = line(prompt).await?;
     let pressed = line.trim().chars().next().map(|letter| letter.to_ascii_lowercase());
     let chosen = extents.iter().find(|extent| pressed == Some(key(**extent).0));
     Ok(chosen.map_or(Reply::No, |extent| Reply::Yes(*extent)))
 }
 
 /// Asks for each field; an empty line takes the default, or leaves the field out. No answer to a field ends it.
-fn fill_in(schema: &Value) -> std::io::Result<Reply> {
-    if choose("Answer it? Never give a password away here. [y/N] ", &[Extent::Once])? == Reply::No {
+async fn fill_in(schema: &Value) -> std::io::Result<Reply> {
+    let prompt = "Answer it? Never give a password away here. [y/N] ";
+    if choose(prompt, &[Extent::Once]).await? == Reply::No {
         return Ok(Reply::No);
     }
     let mut values: Map<String, Value> = defaults(schema);
@@ -117,7 +131,7 @@ fn fill_in(schema: &Value) -> std::io::Result<Reply> {
         let choices = field.get("enum").map(|of| format!(" {of}")).unwrap_or_default();
         let default = values.get(name).map(|of| format!(" [{of}]")).unwrap_or_default();
         let about = agent::tools::suspicion::clean(text("description"));
-        let given = line(&format!("  {name}{choices}{default} {about}: "))?;
+        let given = line(&format!("  {name}{choices}{default} {about}: ")).await?;
         let given = given.trim();
         if !given.is_empty() {
             values.insert(name.clone(), typed(given, text("type")));
@@ -146,11 +160,10 @@ fn say(text: &str) -> std::io::Result<()> {
     writeln!(std::io::stderr(), "{shown}")
 }
 
-fn line(prompt: &str) -> std::io::Result<String> {
+async fn line(prompt: &str) -> std::io::Result<String> {
     let mut errors = std::io::stderr();
     write!(errors, "{prompt}")?;
     errors.flush()?;
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes)?;
+    let bytes = Input::standard()?.next().await?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

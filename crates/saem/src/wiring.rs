@@ -1,9 +1,11 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
+pub(crate) mod a2a;
 pub(crate) mod agents;
 pub(crate) mod copilot;
 pub(crate) mod logins;
 pub(crate) mod mcp;
+pub(crate) mod research;
 pub(crate) mod tools;
 
 use std::convert::Infallible;
@@ -74,6 +76,7 @@ impl Installation {
             sessions: Arc::new(store.clone()),
             ledger: Arc::new(store.clone()),
             tool_records: Arc::new(store.clone()),
+            agent_tasks: Arc::new(store.clone()),
             index: Arc::new(index),
             embedder: Arc::clone(&embedder),
             other_embedders: vec![built_in],

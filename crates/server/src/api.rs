@@ -6,8 +6,11 @@ mod documents;
 pub mod jobs;
 mod owner;
 mod search;
+pub mod start;
 pub mod tools;
 pub mod wire;
+
+use std::sync::Arc;
 
 use agent::identity::Scope;
 use engine::chat::Copilot;
@@ -16,6 +19,7 @@ use engine::tools::{Desk, Host};
 use engine::{EngineError, Knowledge};
 use http::StatusCode;
 
+use crate::api::start::{Doctor, Sample};
 use crate::problem::Problem;
 use crate::routes::{Access, Route};
 
@@ -28,6 +32,9 @@ pub struct Api {
     pub host: Host,
     /// Where questions about tools wait for those who call over the wire.
     pub desk: Desk,
+    pub doctor: Arc<dyn Doctor>,
+    /// Documents to try Saem with.
+    pub samples: Arc<[Sample]>,
 }
 
 const READ: Access = Access::Needs(Scope::Read);
@@ -44,6 +51,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     routes.extend(crate::openai::routes());
     routes.extend(tools::routes());
     routes.extend(jobs::routes());
+    routes.extend(start::routes());
     routes.extend(admin::routes());
     routes.extend(owner::routes());
     routes

@@ -7,6 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use agent::identity::{Principal, Scope};
+use agent::visits::VisitDigest;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -41,12 +42,13 @@ pub struct Shutdown(pub CancellationToken);
 pub struct Standing {
     shared: Arc<Shared>,
     ground: Ground,
+    visit: Option<VisitDigest>,
 }
 
 impl Standing {
     /// Why the caller is none any more. Streams ask every few seconds and end on an error.
     pub async fn check(&self) -> Result<(), Problem> {
-        self.shared.identity.still_stands(&self.ground).await
+        self.shared.identity.still_stands(&self.ground, self.visit.as_ref()).await
     }
 }
 
@@ -113,7 +115,7 @@ pub(crate) async fn guard(
         Err(problem) => {
             let scopes: &[Scope] = match &row.access {
                 Access::Needs(scope) => std::slice::from_ref(scope),
-                Access::Public | Access::Owner => &[],
+                Access::Fixed | Access::Public | Access::Owner => &[],
             };
             shared.identity.challenged(problem, scopes, row.path).into_response()
         }
@@ -134,12 +136,13 @@ async fn admit(
     let (mut parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().copied().ok_or_else(Problem::no_route)?;
     let permit = match row.access {
+        Access::Fixed => None,
         Access::Public => {
             shared.quota.address(peer.0.ip())?;
             None
         }
         Access::Needs(_) | Access::Owner => {
-            let Identified { principal, ground } = identify(shared, &parts, peer).await?;
+            let Identified { principal, ground, visit } = identify(shared, &parts, peer).await?;
             // Whoever owns the folder could read and write it without asking: a quota would only slow them down.
             let is_owner = matches!(ground, Ground::Owner);
             let permit = if is_owner { None } else { Some(shared.quota.caller(&principal)?) };
@@ -148,10 +151,10 @@ async fn admit(
                     return Err(shared.identity.lacks(scope));
                 }
                 Access::Owner if !is_owner => return Err(shared.identity.not_owner()),
-                Access::Public | Access::Needs(_) | Access::Owner => {}
+                Access::Fixed | Access::Public | Access::Needs(_) | Access::Owner => {}
             }
             parts.extensions.insert(Caller(principal));
-            parts.extensions.insert(Standing { shared: Arc::clone(shared), ground });
+            parts.extensions.insert(Standing { shared: Arc::clone(shared), ground, visit });
             permit
         }
     };

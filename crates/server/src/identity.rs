@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use agent::identity::{Principal, Scope, Timestamp};
-use agent::ports::{Clock, Keys};
+use agent::ports::{Clock, Entropy, Keys};
+use agent::visits::VisitDigest;
 use engine::keys::{self, Secret};
 use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use http::request::Parts;
@@ -13,12 +14,14 @@ use http::{HeaderMap, StatusCode, Uri};
 use crate::guard::scope_name;
 use crate::identity::jwt::Jwt;
 use crate::identity::owner::Owner;
+use crate::identity::visits::{VisitBook, VisitCookie};
 use crate::problem::Problem;
 
 pub mod jwks;
 pub mod jwt;
 pub mod owner;
 pub mod signatures;
+pub(crate) mod visits;
 
 /// Codes of problems that a client is told how to overcome.
 const NO_CREDENTIALS: &str = "no_credentials";
@@ -45,6 +48,7 @@ pub struct Identity {
     clock: Arc<dyn Clock>,
     jwt: Option<Jwt>,
     owner: Option<Owner>,
+    visits: Option<VisitBook>,
 }
 
 /// A caller, and how to see later whether it still is one.
@@ -52,6 +56,8 @@ pub struct Identity {
 pub(crate) struct Identified {
     pub(crate) principal: Principal,
     pub(crate) ground: Ground,
+    /// The visit of a browser that it came by, if it did.
+    pub(crate) visit: Option<VisitDigest>,
 }
 
 /// What a caller's identity rests on.
@@ -71,7 +77,7 @@ pub(crate) enum Ground {
 impl Identity {
     #[must_use]
     pub fn new(mode: Mode, keys: Arc<dyn Keys>, clock: Arc<dyn Clock>) -> Self {
-        Self { mode, keys, clock, jwt: None, owner: None }
+        Self { mode, keys, clock, jwt: None, owner: None, visits: None }
     }
 
     /// Accepts tokens of an issuer too.
@@ -88,6 +94,13 @@ impl Identity {
         self
     }
 
+    /// Lets browsers sign in, and go on with a cookie.
+    #[must_use]
+    pub fn with_visits(mut self, entropy: Arc<dyn Entropy>) -> Self {
+        self.visits = Some(VisitBook::new(entropy));
+        self
+    }
+
     pub(crate) fn jwt(&self) -> Option<&Jwt> {
         self.jwt.as_ref()
     }
@@ -100,6 +113,11 @@ impl Identity {
         refuse_query_credentials(&parts.uri)?;
         let credential = credential(&parts.headers)?;
         let is_local = is_local(&parts.headers, peer);
+        if credential.is_none()
+            && let Some(visitor) = self.by_visit(parts).await?
+        {
+            return Ok(visitor);
+        }
         match credential {
             Some(secret) if owner::looks_like_one(secret.expose()) => {
                 self.by_owner(&secret, is_local)
@@ -108,7 +126,7 @@ impl Identity {
             // Programs that cannot do without a key send just any to a local server.
             _ if is_local && self.asks_nobody().await? => {
                 let principal = Principal::local_owner();
-                Ok(Identified { principal, ground: Ground::Loopback })
+                Ok(Identified { principal, ground: Ground::Loopback, visit: None })
             }
             Some(secret) => self.by_token(&secret).await,
             None => Err(self.unauthorized(
@@ -120,7 +138,7 @@ impl Identity {
     }
 
     /// Whether local callers need no credentials. Asked each time: the first key may be made at any moment.
-    async fn asks_nobody(&self) -> Result<bool, Problem> {
+    pub(crate) async fn asks_nobody(&self) -> Result<bool, Problem> {
         match self.mode {
             Mode::LocalOwner => Ok(self.keys.keys(None).await?.is_empty()),
             Mode::Required => Ok(false),
@@ -130,14 +148,71 @@ impl Identity {
     fn by_owner(&self, secret: &Secret, is_local: bool) -> Result<Identified, Problem> {
         match &self.owner {
             Some(owner) if owner.is(secret) && is_local => {
-                Ok(Identified { principal: Principal::local_owner(), ground: Ground::Owner })
+                let principal = Principal::local_owner();
+                Ok(Identified { principal, ground: Ground::Owner, visit: None })
             }
             Some(_) | None => Err(self.unknown_key()),
         }
     }
 
-    /// Whether a caller of before is still one: keys are revoked and tokens run out while streams are open.
-    pub(crate) async fn still_stands(&self, ground: &Ground) -> Result<(), Problem> {
+    /// Opens a visit for whoever has this key or token.
+    pub(crate) async fn sign_in(
+        &self,
+        secret: &Secret,
+    ) -> Result<(Identified, VisitCookie), Problem> {
+        let Some(visits) = &self.visits else { return Err(Problem::no_route()) };
+        let found = if keys::looks_like_one(secret.expose()) {
+            self.by_key(secret).await?
+        } else {
+            self.by_token(secret).await?
+        };
+        let cookie = visits.open(found.clone(), self.clock.now())?;
+        Ok((found, cookie))
+    }
+
+    /// Ends the visit that a request belongs to.
+    pub(crate) fn sign_out(&self, headers: &HeaderMap) {
+        if let (Some(visits), Some(cookie)) = (&self.visits, VisitCookie::read(headers)) {
+            visits.close(&cookie.digest());
+        }
+    }
+
+    /// Whether this is the cookie of an open visit.
+    pub(crate) fn knows(&self, cookie: &VisitCookie) -> bool {
+        let visits = self.visits.as_ref();
+        visits.is_some_and(|visits| visits.find(&cookie.digest(), self.clock.now()).is_some())
+    }
+
+    /// The visitor behind a cookie; nobody if the visit is over, or what it rested on.
+    async fn by_visit(&self, parts: &Parts) -> Result<Option<Identified>, Problem> {
+        let (Some(visits), Some(cookie)) = (&self.visits, VisitCookie::read(&parts.headers)) else {
+            return Ok(None);
+        };
+        let digest = cookie.digest();
+        let Some(found) = visits.find(&digest, self.clock.now()) else { return Ok(None) };
+        if self.still_stands(&found.ground, None).await.is_err() {
+            visits.close(&digest);
+            return Ok(None);
+        }
+        cookie.check(&parts.method, &parts.headers)?;
+        Ok(Some(Identified { visit: Some(digest), ..found }))
+    }
+
+    /// Whether a caller of before is still one: keys are revoked, visits end and tokens run out while streams are open.
+    pub(crate) async fn still_stands(
+        &self,
+        ground: &Ground,
+        visit: Option<&VisitDigest>,
+    ) -> Result<(), Problem> {
+        if let (Some(visits), Some(digest)) = (&self.visits, visit)
+            && visits.find(digest, self.clock.now()).is_none()
+        {
+            return Err(self.unauthorized(
+                "signed_out",
+                "The visit is over.",
+                "Sign in on the page again.",
+            ));
+        }
         match ground {
             Ground::Owner | Ground::Loopback => Ok(()),
             Ground::Key { prefix } => {
@@ -227,7 +302,7 @@ impl Identity {
         }
         let name = format!("key:{}", key.prefix);
         let principal = Principal { tenant: key.tenant, name, scopes: key.scopes };
-        Ok(Identified { principal, ground: Ground::Key { prefix: key.prefix } })
+        Ok(Identified { principal, ground: Ground::Key { prefix: key.prefix }, visit: None })
     }
 
     async fn by_token(&self, secret: &Secret) -> Result<Identified, Problem> {

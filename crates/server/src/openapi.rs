@@ -83,7 +83,7 @@ fn operation(row: &Row, generator: &mut SchemaGenerator) -> Value {
     operation.insert("summary".to_owned(), row.summary.into());
     operation.insert("tags".to_owned(), json!([row.tag]));
     let security = match row.access {
-        Access::Public => json!([]),
+        Access::Fixed | Access::Public => json!([]),
         Access::Needs(scope) => {
             operation.insert("x-scope".to_owned(), scope_name(scope).into());
             json!([{ "bearer": [] }, { "key": [] }])

@@ -22,6 +22,8 @@ use crate::{Shared, openapi, operations};
 /// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
+    /// Anybody, without credentials or a quota: bytes that are in memory and the same for everybody, as the page's own.
+    Fixed,
     /// Anybody, without credentials.
     Public,
     /// A caller who holds the scope.
@@ -230,9 +232,11 @@ pub struct Table<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Table<S> {
-    /// The given routes beside `/health/…`, `/metrics` and `/api/openapi.json`.
+    /// The given routes beside the page, signing in to it, `/health/…`, `/metrics` and `/api/openapi.json`.
     pub fn new(routes: Vec<Route<S>>, metrics_access: Access) -> Result<Self, TableError> {
         let mut all = operations::routes(metrics_access);
+        all.extend(crate::visiting::routes());
+        all.extend(crate::page::routes());
         all.extend(routes);
         check(all.iter().map(|route| &route.row))?;
         Ok(Self { routes: all })

@@ -8,8 +8,8 @@ use redb::ReadableTable;
 use crate::redb_file::Store;
 use crate::tables::{self, LAST, from_row, to_row};
 
-const COMPONENTS: [Component; 4] =
-    [Component::Judge, Component::Answer, Component::Memory, Component::Research];
+const COMPONENTS: [Component; 5] =
+    [Component::Judge, Component::Answer, Component::Memory, Component::Research, Component::Tools];
 
 impl Ledger for Store {
     fn book<'a>(&'a self, tenant: &'a TenantId, bookings: Vec<Booking>) -> Later<'a, ()> {

@@ -1,4 +1,4 @@
-//! What Saem keeps: documents, jobs, keys, conversations, what they cost, what tools did and the audit log, in one durable place.
+//! What Saem keeps: documents, jobs, keys, conversations, research runs, what they cost, what tools did, tasks of other agents and the audit log, in one durable place.
 
 mod audit;
 mod documents;
@@ -8,8 +8,10 @@ mod ledger;
 mod migrations;
 mod redb_file;
 pub mod redis;
+mod research;
 mod sessions;
 mod tables;
+mod tasks;
 mod tools;
 mod vault;
 mod writer;

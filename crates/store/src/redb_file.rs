@@ -212,6 +212,15 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         transaction.open_table(tables::TOOL_PINS)?;
         transaction.open_table(tables::TOOL_APPROVALS)?;
         transaction.open_table(tables::ACTIVITY)?;
+        transaction.open_table(tables::TASKS)?;
+        transaction.open_table(tables::TASKS_LISTED)?;
+        transaction.open_table(tables::TASKS_RUNNING)?;
+        transaction.open_table(tables::TASKS_EXPIRY)?;
+        transaction.open_table(tables::OUTBOX)?;
+        transaction.open_table(tables::RUNS)?;
+        transaction.open_table(tables::RUNS_BEGUN)?;
+        transaction.open_table(tables::RUNS_UNFINISHED)?;
+        transaction.open_table(tables::RUN_ENTRIES)?;
         let mut meta = transaction.open_table(tables::META)?;
         let before = meta.get("schema")?.map(|version| version.value());
         if before == Some(1) {

@@ -6,11 +6,13 @@
     reason = "a test that meets something unexpected should end there"
 )]
 
+pub mod agent_tasks;
 pub mod clock;
 pub mod contracts;
 pub mod embeddings;
 pub mod fault_server;
 pub mod hostile;
+pub mod journals;
 pub mod model_server;
 pub mod redis_server;
 pub mod samples;

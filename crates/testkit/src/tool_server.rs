@@ -1,6 +1,7 @@
 //! A server of tools that does exactly what a test says, down to single bytes, in either era of MCP.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, BufReader};
@@ -27,6 +28,8 @@ pub enum Answer {
         request: Value,
         then: Value,
     },
+    /// This event, again and again, as long as somebody listens.
+    Drip(Value),
     /// The connection stays open, and nothing comes.
     Silence,
     /// The connection is closed before a word.
@@ -36,6 +39,9 @@ pub enum Answer {
     /// The answer comes after a message that the script waits for has come.
     After(&'static str, Box<Self>),
 }
+
+/// Far shorter than anybody's patience.
+const BETWEEN_DROPS: Duration = Duration::from_millis(20);
 
 type Script = dyn Fn(&Value) -> Answer + Send + Sync;
 
@@ -160,6 +166,14 @@ async fn send(stream: &mut BufReader<TcpStream>, answer: Answer) -> bool {
             let events: Vec<u8> = messages.iter().flat_map(event).collect();
             let _ = stream.write_all(&[STREAM_HEAD.as_bytes(), &events].concat()).await;
             let _ = next_request(stream).await;
+            false
+        }
+        Answer::Drip(message) => {
+            let _ = stream.write_all(STREAM_HEAD.as_bytes()).await;
+            let drop = event(&message);
+            while stream.write_all(&drop).await.is_ok() {
+                tokio::time::sleep(BETWEEN_DROPS).await;
+            }
             false
         }
         Answer::Silence => {

@@ -51,6 +51,7 @@ fn build(sizes: &Sizes, budget: &Budget) -> Context {
         passages: &passages,
         is_partial: false,
         has_tools: false,
+        has_attachments: false,
     };
     answer(&material, budget, &Words)
 }
@@ -136,6 +137,7 @@ fn a_passage_cannot_leave_its_fence() {
         passages: &[hostile],
         is_partial: false,
         has_tools: false,
+        has_attachments: false,
     };
     let context = answer(&material, &Budget::default(), &Marks);
     let last = text_of(context.messages.last().unwrap());

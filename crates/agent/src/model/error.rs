@@ -44,6 +44,9 @@ pub enum ModelError {
         "{model} gave an answer that cannot be read ({why}): check its address, or update the server"
     )]
     Malformed { model: String, why: String },
+    /// The model: told what is wrong, it may call the tool again. The call was not made.
+    #[error("{model} calls a tool in a way that cannot be read ({why}): ask again")]
+    BrokenCall { model: String, why: String },
     /// The caller or the operator: one of our own limits.
     #[error("{model} was stopped at {which}: ask for less, or raise the limit in the settings")]
     LimitReached { model: String, which: Limit },

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::definition::Effect;
 use super::naming::{ServerId, ToolName};
 use super::policy::Extent;
+use super::redaction::is_secret_key;
 
 /// Something that only a person can answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,6 +95,19 @@ pub fn defaults(schema: &Value) -> Map<String, Value> {
     named.filter_map(|(key, field)| Some((key.clone(), field.get("default")?.clone()))).collect()
 }
 
+/// The field of a form that asks for a secret, if one does: those are not for forms, whoever asks.
+#[must_use]
+pub fn secret_field(schema: &Value) -> Option<&str> {
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let is_secret = |name: &str, field: &Value| {
+        let is_text = field.get("type").is_none_or(|kind| kind == "string");
+        let is_hidden = field.get("format").is_some_and(|format| format == "password");
+        is_hidden || (is_text && is_secret_key(name))
+    };
+    let mut named = fields.into_iter().flatten();
+    named.find(|(name, field)| is_secret(name, field)).map(|(name, _)| name.as_str())
+}
+
 /// What is wrong with a filled form: a field that has to be there, or one of another type.
 #[must_use]
 pub fn form_fault(schema: &Value, values: &Map<String, Value>) -> Option<String> {
@@ -159,6 +173,19 @@ mod tests {
         };
         assert_eq!(question.settle(Reply::Yes(Extent::Always)), Reply::No);
         assert_eq!(question.settle(Reply::Filled(Map::new())), Reply::Filled(Map::new()));
+    }
+
+    #[test]
+    fn a_form_that_asks_for_a_secret_is_known() {
+        let form = |field: Value| json!({"type": "object", "properties": field});
+        let secret = |field: Value| secret_field(&form(field)).map(str::to_owned);
+        let text = json!({"type": "string"});
+        for name in ["password", "API key", "github_token", "비밀번호"] {
+            assert_eq!(secret(json!({"name": text, name: text})).as_deref(), Some(name));
+        }
+        let hidden = json!({"code": {"type": "string", "format": "password"}});
+        assert_eq!(secret(hidden).as_deref(), Some("code"));
+        assert_eq!(secret(json!({"name": text, "max_tokens": {"type": "integer"}})), None);
     }
 
     #[test]

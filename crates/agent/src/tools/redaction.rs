@@ -97,7 +97,7 @@ fn redacted(value: &Value, depth_left: usize, left: &mut usize) -> Value {
     }
 }
 
-fn is_secret_key(key: &str) -> bool {
+pub(super) fn is_secret_key(key: &str) -> bool {
     let plain: String = key
         .chars()
         .filter(|letter| letter.is_alphanumeric())

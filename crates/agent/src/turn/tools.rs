@@ -64,6 +64,14 @@ impl Turn {
         self.next = Step::CallTools { calls };
     }
 
+    /// Takes that the model wants a tool called and did not say which in a way that can be read: a round is spent.
+    pub fn misspoke(&mut self) {
+        self.tool_rounds_left = self.tool_rounds_left.saturating_sub(1);
+        if self.tool_rounds_left == 0 {
+            self.wants_no_tool();
+        }
+    }
+
     /// Takes that the model wants no tool, or that there is none.
     pub fn wants_no_tool(&mut self) {
         self.tool_rounds_left = 0;
@@ -82,6 +90,7 @@ impl Turn {
 
     pub(super) fn without_passages(&self, fallback: Fallback) -> Step {
         match self.tool_rounds_left {
+            _ if self.has_attachments => Step::Answer { ranked: Vec::new(), is_partial: false },
             0 => Step::FallBack(fallback),
             _ => Step::SeekTool(fallback),
         }

@@ -3,10 +3,10 @@
 use agent::context::{self, Material};
 use agent::knowledge::Passage;
 use agent::ledger::Component;
-use agent::model::{LanguageModel, ModelRequest, ToolChoice};
+use agent::model::{LanguageModel, Message, ModelRequest, ToolChoice};
 use agent::offline;
 use agent::reply;
-use agent::turn::{Citation, Outcome, Turn};
+use agent::turn::{Citation, Fallback, Outcome, Turn};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -82,7 +82,8 @@ impl Run {
                 Wrote::Nothing(why) => why,
             },
         };
-        let answer = match turn.instead() {
+        let instead = turn.has_attachments().then_some(Fallback::InPreparation);
+        let answer = match turn.instead().or(instead) {
             Some(fallback) if passages.is_empty() => self.fall_back(fallback).await?,
             _ => self.quote(&passages, is_partial).await?,
         };
@@ -105,6 +106,7 @@ impl Run {
         match written.end {
             End::Left => return Err(Stopped::Gone),
             End::Whole => turn.wants(written.calls),
+            End::Garbled(why) => self.misspoken(turn, &why),
             End::Long | End::Broken(_) => turn.wants_no_tool(),
         }
         Ok(())
@@ -126,14 +128,21 @@ impl Run {
             turn.wants(written.calls);
             return Ok(Wrote::Calls);
         }
+        if let (true, End::Garbled(why)) = (may_call, &written.end) {
+            self.said_before_calls(written.text.trim_end(), &written.cited).await?;
+            self.misspoken(turn, why);
+            return Ok(Wrote::Calls);
+        }
         let text = written.text.trim_end().to_owned();
         let outcome = match written.end {
             End::Left if text.is_empty() => return Err(Stopped::Gone),
-            End::Broken(why) if text.is_empty() => return Ok(Wrote::Nothing(why)),
+            End::Broken(why) | End::Garbled(why) if text.is_empty() => {
+                return Ok(Wrote::Nothing(why));
+            }
             End::Whole if text.is_empty() => {
                 return Ok(Wrote::Nothing("it said nothing".to_owned()));
             }
-            End::Broken(why) => {
+            End::Broken(why) | End::Garbled(why) => {
                 self.notes.push(why);
                 Outcome::Incomplete
             }
@@ -150,6 +159,18 @@ impl Run {
         cited.extend(self.tools.iter().flat_map(|tools| &tools.cited));
         let citations = citations(&cited, passages);
         Ok(Wrote::Answer(Answer { citations, ..Answer::plain(text, outcome) }))
+    }
+
+    /// Tells the model with its next request that what it wanted called cannot be read.
+    fn misspoken(&mut self, turn: &mut Turn, why: &str) {
+        let said = std::mem::take(&mut self.said_in_round);
+        if let Some(tools) = &mut self.tools {
+            if !said.is_empty() {
+                tools.exchange.push(Message::assistant(said));
+            }
+            tools.exchange.push(context::broken_call(why));
+        }
+        turn.misspoke();
     }
 
     /// Keeps what the model said before it wanted tools called: the reader has seen it.
@@ -190,10 +211,15 @@ impl Run {
             passages,
             is_partial,
             has_tools: !specs.is_empty(),
+            has_attachments: !self.attached.is_empty(),
         };
         let tokenizer = &*self.copilot.parts.tokenizer;
         let built = context::answer(&material, &self.copilot.rules.budget, tokenizer);
         let (mut messages, mut parts) = (built.messages, built.parts);
+        if let Some(Message::User { text }) = messages.last_mut() {
+            text.insert_str(0, &self.attached_text());
+        }
+        parts.extend(self.attached.iter().map(|(_, part)| part.clone()));
         if let Some(tools) = shown {
             parts.push(context::tool_definitions(&specs, tokenizer));
             parts.extend(tools.parts.iter().cloned());
@@ -211,7 +237,7 @@ impl Run {
         let following = self.follow(model, request, built.passages, show);
         let written = following.instrument(span.clone()).await;
         let failed = match &written.end {
-            End::Broken(why) => Some(why.clone()),
+            End::Broken(why) | End::Garbled(why) => Some(why.clone()),
             End::Whole | End::Long | End::Left => None,
         };
         telemetry::model_called(&span, &written.model, &written.usage, failed.as_deref());
@@ -242,7 +268,7 @@ impl Run {
 /// How an answer without a passage came about.
 fn outcome_without_passages(turn: &Turn) -> Outcome {
     match turn.instead() {
-        _ if turn.has_tool_results() => Outcome::Answered,
+        _ if turn.has_tool_results() || turn.has_attachments() => Outcome::Answered,
         // The tools that were wanted gave nothing: it is the fallback, in the model's words.
         Some(fallback) => fallback.into(),
         None => Outcome::FromConversation,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agent::context::{self, Conversation, Part};
+use agent::enclosure::{self, Enclosure};
 use agent::identity::Timestamp;
 use agent::language::Language;
 use agent::ledger::Component;
@@ -16,6 +17,7 @@ use agent::names::TenantId;
 use agent::ports::KeptSession;
 use agent::price::Cost;
 use agent::reply;
+use agent::tools::attachment::Attachment;
 use agent::turn::{Call, Citation, Fallback, ModelCall, Outcome, Step, Turn, TurnId, Verdict};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -25,6 +27,7 @@ use super::tooling::{ToolUser, Tooling};
 use super::{Copilot, Doing, TurnEvent};
 use crate::error::EngineError;
 use crate::telemetry;
+use crate::tools::Caller;
 
 /// Tokens of a verdict, thinking included: what is longer has lost its way.
 const VERDICT_TOKENS_MAX: u32 = 4_000;
@@ -49,7 +52,10 @@ pub(super) struct Asked {
     pub(super) at: Timestamp,
     pub(super) text: String,
     pub(super) is_kept: bool,
-    pub(super) user: Option<(ToolUser, u32)>,
+    pub(super) user: Option<ToolUser>,
+    pub(super) enclosed: Vec<Enclosure>,
+    pub(super) attach: Vec<Attachment>,
+    pub(super) hops: u32,
 }
 
 /// One turn on its way.
@@ -60,6 +66,8 @@ pub(super) struct Run {
     pub(super) at: Timestamp,
     pub(super) is_kept: bool,
     told: Vec<SaidTurn>,
+    /// What came along; read with the first search.
+    enclosed: Vec<Enclosure>,
     pub(super) question: String,
     pub(super) language: Language,
     pub(super) query: String,
@@ -74,6 +82,11 @@ pub(super) struct Run {
     pub(super) calls: Vec<ModelCall>,
     requests: u32,
     pub(super) context: Vec<Part>,
+    /// For whom servers are used; none, and none are.
+    pub(super) caller: Option<Caller>,
+    /// What is still to be read with the question, and what was read.
+    pub(super) attach: Vec<Attachment>,
+    pub(super) attached: Vec<(String, Part)>,
     /// None where no tool of a server can be used.
     pub(super) tools: Option<Tooling>,
     /// What the model said before the calls that it wants made now.
@@ -106,8 +119,9 @@ impl Run {
         tell: mpsc::Sender<TurnEvent>,
         is_end_alone: Arc<AtomicBool>,
     ) -> Self {
-        let Asked { tenant, turn, at, text, is_kept, user } = asked;
-        let tools = Tooling::of(&copilot, user, &turn, &tell);
+        let Asked { tenant, turn, at, text, is_kept, user, enclosed, attach, hops } = asked;
+        let caller = user.map(|user| Caller { hops, ..user.caller(&turn, &tell) });
+        let tools = Tooling::of(&copilot, caller.clone());
         let deadline = Instant::now() + copilot.rules.turn_time_max;
         let mut run = Self {
             session: Session::new(turn.session.clone(), at),
@@ -119,6 +133,7 @@ impl Run {
             at,
             is_kept,
             told,
+            enclosed,
             question: text,
             recalled: Vec::new(),
             talk: Vec::new(),
@@ -127,6 +142,9 @@ impl Run {
             calls: Vec::new(),
             requests: 0,
             context: Vec::new(),
+            caller,
+            attach,
+            attached: Vec::new(),
             tools,
             said_in_round: String::new(),
             deadline,
@@ -151,12 +169,16 @@ impl Run {
         let started = Instant::now();
         self.load().await;
         let mut turn = None;
+        let is_bare = self.attach.is_empty();
         let answer = match reply::small_talk(&self.question) {
-            Some(kind) => {
+            Some(kind) if is_bare => {
                 let text = reply::to_small_talk(kind, self.language).to_owned();
                 self.say(text.clone()).await.map(|()| Answer::plain(text, Outcome::SmallTalk))
             }
-            None => self.look_up(&mut turn).await,
+            _ => match self.attach().await {
+                Ok(()) => self.look_up(&mut turn).await,
+                Err(stopped) => Err(stopped),
+            },
         };
         match answer {
             Ok(answer) => {
@@ -230,7 +252,9 @@ impl Run {
         let has_conversation = !self.conversation().is_empty();
         let limits = self.copilot.rules.turn;
         let rounds = if self.tools.is_some() { self.copilot.rules.tool_rounds } else { 0 };
-        let turn = Turn::new(self.query.clone(), has_conversation, limits).with_tools(rounds);
+        let turn = Turn::new(self.query.clone(), has_conversation, limits)
+            .with_tools(rounds)
+            .with_attachments(!self.attached.is_empty());
         let turn = kept.insert(turn);
         loop {
             match turn.next().clone() {
@@ -265,7 +289,10 @@ impl Run {
                 let passages = match found {
                     Ok(answer) => {
                         self.notes.extend(answer.warnings);
-                        Ok(answer.passages)
+                        let enclosed = std::mem::take(&mut self.enclosed);
+                        let mut passages = enclosure::passages(&self.question, &enclosed);
+                        passages.extend(answer.passages);
+                        Ok(passages)
                     }
                     // Without a first search there is nothing to say.
                     Err(error) if is_first => return Err(Stopped::Failed(error)),

@@ -1,5 +1,6 @@
 //! Checks whole turns: what the reader gets, what is kept and what it costs.
 
+mod attachments;
 mod memories;
 mod tools;
 

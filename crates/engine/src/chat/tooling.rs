@@ -54,6 +54,34 @@ impl fmt::Debug for ToolUser {
     }
 }
 
+impl ToolUser {
+    /// The user as the caller of tools in a turn.
+    pub(super) fn caller(self, turn: &TurnId, tell: &mpsc::Sender<TurnEvent>) -> Caller {
+        let session = turn.session.to_string();
+        let (tenant, name) = (self.principal.tenant.clone(), self.principal.name.clone());
+        let (person, attendance) = match self.asked {
+            Whom::Person(person) => (person, Attendance::Attended),
+            Whom::Desk(desk) => {
+                (desk.person(tenant, name, Some(session.clone())), Attendance::Attended)
+            }
+            Whom::Nobody => (Arc::new(Nobody) as Arc<dyn Person>, Attendance::Unattended),
+        };
+        let one_at_a_time = Semaphore::new(1);
+        let tell = tell.clone();
+        let person = Announcing { person, session: session.clone(), tell, one_at_a_time };
+        Caller {
+            principal: self.principal,
+            session: Some(session),
+            turn: Some(turn.to_string()),
+            person: Arc::new(person),
+            attendance,
+            // The model reads documents and results, and whoever wrote those may want something else than the person.
+            influence: Influence::Strangers,
+            hops: 0,
+        }
+    }
+}
+
 /// What a turn knows of tools.
 pub(super) struct Tooling {
     host: Host,
@@ -79,42 +107,14 @@ struct Called {
 }
 
 impl Tooling {
-    /// None where there is no tool to be used: no server, nobody who may, or no model that could. With the user goes how
-    /// many agents the question has come through.
-    pub(super) fn of(
-        copilot: &Copilot,
-        user: Option<(ToolUser, u32)>,
-        turn: &TurnId,
-        tell: &mpsc::Sender<TurnEvent>,
-    ) -> Option<Self> {
-        let (user, hops) = user.filter(|(user, _)| user.principal.may(Scope::Write))?;
+    /// None where there is no tool to be used: no server, nobody who may, or no model that could.
+    pub(super) fn of(copilot: &Copilot, caller: Option<Caller>) -> Option<Self> {
+        let caller = caller.filter(|caller| caller.principal.may(Scope::Write))?;
         let host = copilot.parts.host.clone()?;
         let can = copilot.parts.models.answer.is_some() && copilot.rules.tool_rounds > 0;
-        if !can || !host.serves(&user.principal.tenant) {
+        if !can || !host.serves(&caller.principal.tenant) {
             return None;
         }
-        let session = turn.session.to_string();
-        let (tenant, name) = (user.principal.tenant.clone(), user.principal.name.clone());
-        let (person, attendance) = match user.asked {
-            Whom::Person(person) => (person, Attendance::Attended),
-            Whom::Desk(desk) => {
-                (desk.person(tenant, name, Some(session.clone())), Attendance::Attended)
-            }
-            Whom::Nobody => (Arc::new(Nobody) as Arc<dyn Person>, Attendance::Unattended),
-        };
-        let one_at_a_time = Semaphore::new(1);
-        let person =
-            Announcing { person, session: session.clone(), tell: tell.clone(), one_at_a_time };
-        let caller = Caller {
-            principal: user.principal,
-            session: Some(session),
-            turn: Some(turn.to_string()),
-            person: Arc::new(person),
-            attendance,
-            // The model reads documents and results, and whoever wrote those may want something else than the person.
-            influence: Influence::Strangers,
-            hops,
-        };
         Some(Self {
             host,
             caller,

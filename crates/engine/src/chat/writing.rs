@@ -31,6 +31,8 @@ pub(super) enum End {
     /// Cut off by the model's or our limit on length.
     Long,
     Broken(String),
+    /// It wants a tool called, and this is why that cannot be read.
+    Garbled(String),
     /// The reader left.
     Left,
 }
@@ -144,6 +146,11 @@ impl Written {
                     Finish::Length => End::Long,
                     Finish::Stop | Finish::ToolCalls => End::Whole,
                 };
+                return None;
+            }
+            Err(ModelError::BrokenCall { why, .. }) => {
+                tracing::info!(%why, "a model's call of a tool cannot be read");
+                self.end = End::Garbled(why);
                 return None;
             }
             Err(error) => {

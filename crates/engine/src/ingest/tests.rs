@@ -228,6 +228,7 @@ fn knowledge(answer: Put) -> (Knowledge, Arc<Stub>) {
         sessions: Arc::new(testkit::sessions::MemorySessions::default()),
         ledger: Arc::new(testkit::sessions::MemorySessions::default()),
         tool_records: Arc::new(testkit::tool_records::MemoryToolRecords::default()),
+        agent_tasks: Arc::new(testkit::agent_tasks::MemoryAgentTasks::default()),
         index: stub.clone(),
         embedder: stub.clone(),
         other_embedders: Vec::new(),

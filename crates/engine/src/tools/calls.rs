@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agent::identity::{Principal, Timestamp};
 use agent::tools::activity::{Activity, Ending, REASON_BYTES_MAX};
 use agent::tools::definition::Definition;
+use agent::tools::fits::misfit;
 use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::outcome::ToolOutput;
 use agent::tools::policy::{
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::connection::{Behalf, LinkError, Progress};
+use super::handler::Asked;
 use super::host::{Entry, Host};
 use super::settings::Launch;
 use crate::error::EngineError;
@@ -38,6 +40,13 @@ pub struct Caller {
     pub influence: Influence,
     /// Agents that what leads to the call has come through.
     pub hops: u32,
+}
+
+impl Caller {
+    pub(super) fn behalf(&self, progress: Option<mpsc::Sender<Progress>>) -> Behalf<'_> {
+        let asked = Asked { person: Arc::clone(&self.person), session: self.session.clone() };
+        Behalf { principal: &self.principal.name, asked, progress }
+    }
 }
 
 /// Why a call gave nothing; variants by who can do something about it.
@@ -112,10 +121,10 @@ impl Host {
         }
         let link = self.keeper(tenant, server).link().await;
         let link = link.map_err(|why| down(&entry.tool.server, &why))?;
-        let principal = caller.principal.name.as_str();
-        let behalf = Behalf { principal, person: &caller.person, progress };
+        let behalf = caller.behalf(progress);
         let called = link.call(&entry.tool.original, arguments, &behalf).await;
-        called.map_err(|error| failed(&entry.tool.server, error))
+        let output = called.map_err(|error| failed(&entry.tool.server, error))?;
+        Ok(held_to(&entry.tool, output))
     }
 
     /// On whose word the call may be made; asks for it if it has to.
@@ -210,6 +219,26 @@ fn checked(tool: &Definition, arguments: Value) -> Result<Map<String, Value>, Ca
         return Err(CallError::Unusable(agent::text::clip(&why, 2_000).to_owned()));
     }
     Ok(arguments)
+}
+
+/// Data that is not as the tool has promised is not passed on as data, and whoever reads the text is told.
+fn held_to(tool: &Definition, mut output: ToolOutput) -> ToolOutput {
+    let Some(schema) = tool.output_schema.as_ref().filter(|_| !output.is_error) else {
+        return output;
+    };
+    let why = match &output.structured {
+        // What was too large to be kept was left out by us.
+        None if output.is_cut => None,
+        None => Some("there is none".to_owned()),
+        Some(data) => misfit(schema, data).map(|misfit| misfit.to_string()),
+    };
+    if let Some(why) = why {
+        tracing::warn!(tool = %tool.name, %why, "a result is not as its tool has promised");
+        output.structured = None;
+        let why = suspicion::clean(&why);
+        output.text.push_str(&format!("\n[the data of this result is not as promised: {why}]"));
+    }
+    output
 }
 
 pub(super) fn absent(name: &ToolName) -> CallError {

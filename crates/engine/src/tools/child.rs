@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
 
+use super::limits::{Launcher, ProgramLimits};
 use super::settings::Launch;
 use crate::tasks::Tasks;
 
@@ -45,8 +47,41 @@ impl LastWords {
 
 /// A running program. Dropping it kills its whole process group.
 pub(super) struct Program {
-    child: Child,
     group: Option<Pid>,
+    is_gone: watch::Receiver<bool>,
+}
+
+/// How programs are started.
+#[derive(Clone, Default)]
+pub(super) struct Start {
+    /// Variables that every program gets.
+    pub(super) environment: BTreeMap<String, String>,
+    /// The program that takes limits on before it becomes another; without one there are none.
+    pub(super) launcher: Option<Launcher>,
+    /// Where standard error is kept; none for nowhere.
+    pub(super) log: Option<PathBuf>,
+}
+
+impl Start {
+    fn order(&self, limits: &ProgramLimits, command: &str, arguments: &[String]) -> Command {
+        let Some(launcher) = &self.launcher else {
+            let mut order = Command::new(command);
+            order.args(arguments);
+            return order;
+        };
+        let mut order = Command::new(&launcher.program);
+        order.arg(&launcher.argument);
+        let ProgramLimits { memory_mebibytes_max, files_max, processes_max } = limits;
+        for (name, value) in [
+            ("--memory-mib-max", memory_mebibytes_max),
+            ("--files-max", files_max),
+            ("--processes-max", processes_max),
+        ] {
+            order.arg(name).arg(value.to_string());
+        }
+        order.arg("--").arg(command).args(arguments);
+        order
+    }
 }
 
 /// The ends of the pipes to it.
@@ -56,19 +91,18 @@ impl Program {
     /// Starts the program; what it says on standard error goes to `words` and to the file `log`.
     pub(super) fn start(
         launch: &Launch,
-        ours: &BTreeMap<String, String>,
+        limits: &ProgramLimits,
+        start: &Start,
         words: &LastWords,
-        log: Option<PathBuf>,
         tasks: &Tasks,
     ) -> std::io::Result<(Self, Pipes)> {
         let Launch::Program { command, arguments, environment, folder } = launch else {
             return Err(std::io::ErrorKind::InvalidInput.into());
         };
-        let mut order = Command::new(command);
+        let mut order = start.order(limits, command, arguments);
         order
-            .args(arguments)
             .env_clear()
-            .envs(ours)
+            .envs(&start.environment)
             .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -84,32 +118,42 @@ impl Program {
         let input = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
         if let Some(errors) = child.stderr.take() {
-            tasks.spawn(listen(errors, words.clone(), log, tasks.clone()));
+            tasks.spawn(listen(errors, words.clone(), start.log.clone(), tasks.clone()));
         }
-        Ok((Self { child, group }, (output, input)))
+        let (tell, is_gone) = watch::channel(false);
+        tasks.spawn(async move {
+            let _status = child.wait().await;
+            // What it has left behind is nobody's any more.
+            signal(group, Signal::KILL);
+            tell.send_replace(true);
+        });
+        Ok((Self { group, is_gone }, (output, input)))
     }
 
     /// Waits a moment for a program whose input has ended, then asks it to go, then makes it.
-    pub(super) async fn end(mut self) {
-        if tokio::time::timeout(END_WAIT_MAX, self.child.wait()).await.is_ok() {
+    pub(super) async fn end(self) {
+        let mut is_gone = self.is_gone.clone();
+        if tokio::time::timeout(END_WAIT_MAX, is_gone.wait_for(|gone| *gone)).await.is_ok() {
             return;
         }
-        self.signal(Signal::TERM);
-        let _gone = tokio::time::timeout(END_WAIT_MAX, self.child.wait()).await;
+        signal(self.group, Signal::TERM);
+        let _gone = tokio::time::timeout(END_WAIT_MAX, is_gone.wait_for(|gone| *gone)).await;
     }
+}
 
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // The group may be empty already.
-            let _gone = kill_process_group(group, signal);
-        }
+fn signal(group: Option<Pid>, signal: Signal) {
+    if let Some(group) = group {
+        // The group may be empty already.
+        let _gone = kill_process_group(group, signal);
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Whatever the program has started goes too.
-        self.signal(Signal::KILL);
+        // Whatever the program has started goes too. A group that is gone may be somebody else's by now.
+        if !*self.is_gone.borrow() {
+            signal(self.group, Signal::KILL);
+        }
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use agent::tools::definition::Offered;
 use agent::tools::listing::{self, Listing};
 use agent::tools::outcome::ToolOutput;
-use agent::tools::question::Person;
 use agent::tools::{DEFINITIONS_BYTES_MAX, PAGES_MAX, TOOLS_MAX};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest,
@@ -22,7 +21,7 @@ use tokio::time::Instant;
 
 use super::child::Program;
 use super::convert;
-use super::handler::{Handler, Shared, Stay};
+use super::handler::{Asked, Handler, Shared, Stay};
 use super::settings::Waits;
 use crate::tasks::Tasks;
 
@@ -33,7 +32,7 @@ const ROUNDS_MAX: usize = 10;
 const LIST_AGE_MAX: Duration = Duration::from_secs(300);
 
 /// How long after the end of a subscription it is opened again.
-const LISTEN_AGAIN: Duration = Duration::from_secs(5);
+pub(super) const LISTEN_AGAIN: Duration = Duration::from_secs(5);
 
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +78,7 @@ pub(super) enum LinkError {
 /// Whose call it is, for what the server asks back.
 pub(super) struct Behalf<'a> {
     pub(super) principal: &'a str,
-    pub(super) person: &'a Arc<dyn Person>,
+    pub(super) asked: Asked,
     pub(super) progress: Option<mpsc::Sender<Progress>>,
 }
 
@@ -251,7 +250,7 @@ impl Link {
         behalf: &Behalf<'_>,
         mut request: impl FnMut(Option<InputResponses>, Option<String>) -> ClientRequest,
     ) -> Result<ServerResult, LinkError> {
-        let mut stay = self.shared.enter(behalf.principal, behalf.person);
+        let mut stay = self.shared.enter(behalf.principal, &behalf.asked);
         let (mut responses, mut state) = (None, None);
         for _ in 0..ROUNDS_MAX {
             let listener = behalf.progress.clone();
@@ -273,7 +272,7 @@ impl Link {
         }
         let mut responses = InputResponses::new();
         for (key, request) in requests {
-            let answer = self.shared.supply(request, behalf.person.as_ref()).await;
+            let answer = self.shared.supply(request, &behalf.asked).await;
             let answer = answer.map_err(|error| LinkError::Refused(error.message.into_owned()))?;
             responses.insert(key, answer);
         }
@@ -362,7 +361,7 @@ pub(super) fn shortened(error: &dyn std::error::Error) -> String {
     agent::text::clip(&agent::tools::suspicion::clean(&text), 300).to_owned()
 }
 
-fn told(error: ServiceError) -> LinkError {
+pub(super) fn told(error: ServiceError) -> LinkError {
     match error {
         ServiceError::McpError(error) => {
             let text = agent::tools::suspicion::clean(&error.message);

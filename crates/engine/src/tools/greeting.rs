@@ -1,7 +1,6 @@
 //! The beginning of a connection: the program started or the address called, and the first words in the right era.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientCacheConfig, ClientLifecycleMode, ClientServiceExt};
 
 use super::access::Access;
-use super::child::{LastWords, Program};
+use super::child::{LastWords, Program, Start};
 use super::connection::{Link, shortened};
 use super::doorway::Doorway;
 use super::handler::{Handler, Shared};
@@ -29,8 +28,7 @@ const PROBE_WAIT: Duration = Duration::from_secs(10);
 /// What a connection is made with.
 #[derive(Clone)]
 pub(super) struct Ground {
-    pub(super) environment: BTreeMap<String, String>,
-    pub(super) log: Option<PathBuf>,
+    pub(super) start: Start,
     pub(super) tasks: Tasks,
     /// The way in, where a server may want to know who comes.
     pub(super) access: Option<Arc<Access>>,
@@ -81,8 +79,8 @@ async fn greet(
     let handler = Handler(Arc::clone(shared));
     let (service, program) = match &settings.launch {
         launch @ Launch::Program { command, .. } => {
-            let log = ground.log.clone();
-            let started = Program::start(launch, &ground.environment, words, log, &ground.tasks);
+            let (limits, start) = (&settings.limits, &ground.start);
+            let started = Program::start(launch, limits, start, words, &ground.tasks);
             let (program, (output, input)) =
                 started.map_err(|error| format!("{command} cannot be started: {error}"))?;
             let transport = AsyncRwTransport::<RoleClient, _, _>::new(output, input)

@@ -9,9 +9,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::model::{LanguageModel, Message, ModelRequest, complete};
+use agent::ledger::{Account, Booking, Component, Day, Spent};
+use agent::model::{Completion, LanguageModel, Message, ModelError, ModelRequest, Usage, gather};
+use agent::names::TenantId;
+use agent::ports::{Clock, Ledger};
+use agent::price::PriceList;
 use agent::tools::naming::ServerId;
-use agent::tools::question::{Person, Question, Reply, form_fault};
+use agent::tools::question::{Person, Question, Reply, form_fault, secret_field};
 use agent::tools::suspicion::clean;
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -19,34 +23,86 @@ use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode,
     ErrorData, FormElicitationCapability, Implementation, InputRequest, ListRootsResult,
     LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
-    RequestId, Role, Root, RootsCapabilities, SamplingCapability, SamplingMessage,
-    UrlElicitationCapability,
+    RequestId, ResourceUpdatedNotificationParam, Role, Root, RootsCapabilities, SamplingCapability,
+    SamplingMessage, UrlElicitationCapability,
 };
 use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::connection::Progress;
+use super::following::Followings;
 
 /// Bytes of a prompt that a server wants our model to answer.
 const PROMPT_BYTES_MAX: usize = 64 << 10;
 
+/// What is spent outside of any session is booked under this.
+const NO_SESSION: &str = "tools";
+
 /// Most tokens that one answer for a server may have.
 const SAMPLE_TOKENS_MAX: u32 = 2_000;
 
-/// Our model, lent to servers.
+/// A model that servers may ask, after a yes, and where it is booked.
+#[derive(Clone)]
+pub struct Lending {
+    pub model: Arc<dyn LanguageModel>,
+    pub ledger: Arc<dyn Ledger>,
+    pub prices: PriceList,
+}
+
+/// Our model, lent to the servers of one tenant.
 #[derive(Clone)]
 pub(super) struct Lent {
-    pub(super) model: Arc<dyn LanguageModel>,
+    pub(super) lending: Lending,
+    pub(super) tenant: TenantId,
+    pub(super) clock: Arc<dyn Clock>,
     /// Tokens that servers may still use, all together.
     pub(super) tokens_left: Arc<AtomicU64>,
+}
+
+impl Lent {
+    /// Asks the model, and books what that cost to the session of the call, or to none.
+    async fn ask(
+        &self,
+        request: ModelRequest,
+        session: Option<&str>,
+    ) -> Result<Completion, ModelError> {
+        let bytes = request.text_bytes();
+        let model = self.lending.model.as_ref();
+        let (usage, answer) = gather(model.name(), model.stream(request)).await;
+        let (name, usage) = match &answer {
+            Ok(answer) => (answer.model.as_str(), usage),
+            // What was read has to be paid for, whether it was counted or not.
+            Err(_) if usage == Usage::default() => (model.name(), Usage::about(bytes, 0)),
+            Err(_) => (model.name(), usage),
+        };
+        let account = Account {
+            day: Day::of(self.clock.now()),
+            session: session.unwrap_or(NO_SESSION).to_owned(),
+            component: Component::Tools,
+            model: name.to_owned(),
+        };
+        let spent = Spent::call(usage, self.lending.prices.cost(name, &usage));
+        let booked = self.lending.ledger.book(&self.tenant, vec![Booking { account, spent }]).await;
+        if let Err(error) = booked {
+            tracing::error!(%error, "what a server of tools cost could not be booked");
+        }
+        answer
+    }
+}
+
+/// Who is asked what a server wants to know, and in which session.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub(super) person: Arc<dyn Person>,
+    pub(super) session: Option<String>,
 }
 
 /// A call that is running, and whose it is.
 struct Running {
     ticket: u64,
     principal: String,
-    person: Arc<dyn Person>,
+    asked: Asked,
     request: Option<RequestId>,
 }
 
@@ -57,6 +113,7 @@ pub(super) struct Shared {
     pub(super) lent: Option<Lent>,
     /// A list has changed since it was last read.
     pub(super) is_stale: AtomicBool,
+    pub(super) followings: Followings,
     tickets: AtomicU64,
     running: Mutex<Vec<Running>>,
     progress: Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>>>,
@@ -69,6 +126,7 @@ impl Shared {
             roots,
             lent,
             is_stale: AtomicBool::new(false),
+            followings: Followings::default(),
             tickets: AtomicU64::new(0),
             running: Mutex::default(),
             progress: Mutex::default(),
@@ -76,12 +134,12 @@ impl Shared {
     }
 
     /// Notes that somebody's call is running, until what it gives is dropped.
-    pub(super) fn enter(self: &Arc<Self>, principal: &str, person: &Arc<dyn Person>) -> Stay {
+    pub(super) fn enter(self: &Arc<Self>, principal: &str, asked: &Asked) -> Stay {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
         let running = Running {
             ticket,
             principal: principal.to_owned(),
-            person: Arc::clone(person),
+            asked: asked.clone(),
             request: None,
         };
         self.running.lock().unwrap_or_else(PoisonError::into_inner).push(running);
@@ -90,29 +148,29 @@ impl Shared {
 
     /// The person whom a server's question is for: of the call it came with; else of the only one there is. A question
     /// that could be for two people is for nobody.
-    fn person(&self, origin: Option<&InboundStreamOrigin>) -> Option<Arc<dyn Person>> {
+    fn asked(&self, origin: Option<&InboundStreamOrigin>) -> Option<Asked> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(InboundStreamOrigin::OutboundRequest(id)) = origin {
             let own = running.iter().find(|call| call.request.as_ref() == Some(id));
-            return own.map(|call| Arc::clone(&call.person));
+            return own.map(|call| call.asked.clone());
         }
         let first = running.first()?;
         let is_theirs = running.iter().all(|call| call.principal == first.principal);
-        is_theirs.then(|| Arc::clone(&first.person))
+        is_theirs.then(|| first.asked.clone())
     }
 
     /// Answers what a call needs to go on, for its own caller.
     pub(super) async fn supply(
         &self,
         request: InputRequest,
-        person: &dyn Person,
+        asked: &Asked,
     ) -> Result<Value, ErrorData> {
         let answer = match request {
             InputRequest::Elicitation(request) => {
-                serde_json::to_value(self.elicit(request.params, person).await)
+                serde_json::to_value(self.elicit(request.params, asked.person.as_ref()).await)
             }
             InputRequest::CreateMessage(request) => {
-                serde_json::to_value(self.sample(request.params, person).await?)
+                serde_json::to_value(self.sample(request.params, asked).await?)
             }
             InputRequest::ListRoots(_) => serde_json::to_value(self.list_of_roots()),
             _ => return Err(unsupported("this request")),
@@ -125,6 +183,10 @@ impl Shared {
         let question = match params {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+                if let Some(field) = secret_field(&schema) {
+                    tracing::warn!(%server, field, "a form that asks for a secret is not shown");
+                    return ElicitResult::new(ElicitationAction::Decline);
+                }
                 Question::Form { server, message: clean(&message), schema }
             }
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
@@ -151,7 +213,7 @@ impl Shared {
     async fn sample(
         &self,
         params: CreateMessageRequestParams,
-        person: &dyn Person,
+        asked: &Asked,
     ) -> Result<CreateMessageResult, ErrorData> {
         let Some(lent) = &self.lent else { return Err(unsupported("sampling/createMessage")) };
         let mut messages = Vec::new();
@@ -173,7 +235,7 @@ impl Shared {
         }
         let prompt = shown(&request.messages);
         let question = Question::Sample { server: self.server.clone(), prompt, tokens_max };
-        if question.settle(person.ask(&question).await) == Reply::No {
+        if question.settle(asked.person.ask(&question).await) == Reply::No {
             return Err(ErrorData::new(ErrorCode(-1), "the user refused the request", None));
         }
         let expected = (request.text_bytes() / 3) as u64 + u64::from(tokens_max);
@@ -182,7 +244,7 @@ impl Shared {
         if left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_err() {
             return Err(ErrorData::internal_error("the budget for servers is used up", None));
         }
-        let answer = complete(lent.model.as_ref(), request).await;
+        let answer = lent.ask(request, asked.session.as_deref()).await;
         let answer = answer.map_err(|error| {
             tracing::warn!(server = %self.server, %error, "a model gave no answer for a server");
             ErrorData::internal_error("the model gave no answer", None)
@@ -215,7 +277,8 @@ pub(super) fn host_of(address: &str) -> Option<String> {
     let is_local = matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
     let is_web = url.scheme() == "https" || (url.scheme() == "http" && is_local);
     let is_plain = url.username().is_empty() && url.password().is_none();
-    (is_web && is_plain && clean(address) == address).then_some(host)
+    let is_visible = clean(address) == address && !address.contains(char::is_whitespace);
+    (is_web && is_plain && is_visible).then_some(host)
 }
 
 fn unsupported(what: &str) -> ErrorData {
@@ -285,11 +348,11 @@ impl ClientHandler for Handler {
         params: CreateMessageRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let Some(person) = self.0.person(context.extensions.get()) else {
+        let Some(asked) = self.0.asked(context.extensions.get()) else {
             return Err(ErrorData::invalid_request("there is nobody to ask", None));
         };
         tokio::select! {
-            answer = self.0.sample(params, person.as_ref()) => answer,
+            answer = self.0.sample(params, &asked) => answer,
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
         }
     }
@@ -306,11 +369,11 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let Some(person) = self.0.person(context.extensions.get()) else {
+        let Some(asked) = self.0.asked(context.extensions.get()) else {
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
         tokio::select! {
-            answer = self.0.elicit(request, person.as_ref()) => Ok(answer),
+            answer = self.0.elicit(request, asked.person.as_ref()) => Ok(answer),
             () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
         }
     }
@@ -350,6 +413,14 @@ impl ClientHandler for Handler {
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.0.is_stale.store(true, Ordering::SeqCst);
+    }
+
+    async fn on_resource_updated(
+        &self,
+        params: ResourceUpdatedNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.0.followings.changed(&params.uri);
     }
 
     async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {}

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::identity::{AuditEntry, Principal};
-use agent::model::LanguageModel;
 use agent::names::TenantId;
 use agent::ports::{ActivityList, Clock, Page, ToolRecords};
 use agent::tools::activity::Activity;
@@ -24,11 +23,14 @@ use sha2::{Digest, Sha256};
 
 use super::access::{Access, LoginParts};
 use super::calls::{CallError, Caller, absent, broken, down, failed};
-use super::connection::{Behalf, Link, PromptLine, ResourceLine};
+use super::child::Start;
+use super::connection::{Link, PromptLine, ResourceLine};
 use super::greeting::Ground;
-use super::handler::Lent;
+use super::handler::{Lending, Lent};
 use super::journal::Journal;
 use super::keeper::{Keeper, State};
+use super::limits::Launcher;
+use super::relay::Relays;
 use super::settings::{Launch, ServerSettings};
 use crate::error::EngineError;
 use crate::peers::{Condition, Peers};
@@ -50,7 +52,7 @@ pub struct HostParts {
     pub clock: Arc<dyn Clock>,
     pub tasks: Tasks,
     /// What servers may ask, after a yes; none, and no server is told that it could.
-    pub model: Option<Arc<dyn LanguageModel>>,
+    pub lending: Option<Lending>,
     /// How to get into servers that want to know who comes; none, and nobody gets in.
     pub logins: Option<LoginParts>,
 }
@@ -63,6 +65,8 @@ pub struct HostRules {
     pub tenants: Vec<TenantId>,
     /// Variables of our environment that every program gets.
     pub environment: BTreeMap<String, String>,
+    /// Starts programs with their limits; none, and they have none.
+    pub launcher: Option<Launcher>,
     /// Where programs' standard error is kept; none for nowhere.
     pub logs: Option<PathBuf>,
     /// Tokens that servers may have of our model, all together.
@@ -112,8 +116,10 @@ pub struct Host {
     pub(super) parts: HostParts,
     rules: Arc<HostRules>,
     pub(super) journal: Journal,
-    lent: Option<Lent>,
+    /// Tokens that servers may still use, those of all tenants together.
+    sampling_tokens_left: Arc<AtomicU64>,
     keepers: Arc<Mutex<Keepers>>,
+    pub(super) relays: Relays,
     known: Arc<Mutex<HashMap<TenantId, Known>>>,
     pub(super) agents: Option<Peers>,
 }
@@ -148,14 +154,14 @@ impl Host {
     #[must_use]
     pub fn new(parts: HostParts, rules: HostRules) -> Self {
         let journal = Journal::start(Arc::clone(&parts.records), &parts.tasks);
-        let tokens_left = Arc::new(AtomicU64::new(rules.sampling_tokens_max));
-        let lent = parts.model.clone().map(|model| Lent { model, tokens_left });
+        let sampling_tokens_left = Arc::new(AtomicU64::new(rules.sampling_tokens_max));
         Self {
             parts,
             rules: Arc::new(rules),
             journal,
-            lent,
+            sampling_tokens_left,
             keepers: Arc::default(),
+            relays: Relays::default(),
             known: Arc::default(),
             agents: None,
         }
@@ -396,8 +402,7 @@ impl Host {
         address: &str,
     ) -> Result<ToolOutput, CallError> {
         let link = self.link(&caller.principal.tenant, server).await?;
-        let principal = caller.principal.name.as_str();
-        let behalf = Behalf { principal, person: &caller.person, progress: None };
+        let behalf = caller.behalf(None);
         link.read(address, &behalf).await.map_err(|error| failed(server, error))
     }
 
@@ -410,13 +415,16 @@ impl Host {
         arguments: Map<String, Value>,
     ) -> Result<Vec<(String, String)>, CallError> {
         let link = self.link(&caller.principal.tenant, server).await?;
-        let principal = caller.principal.name.as_str();
-        let behalf = Behalf { principal, person: &caller.person, progress: None };
+        let behalf = caller.behalf(None);
         let messages = link.prompt(name, arguments, &behalf).await;
         messages.map_err(|error| failed(server, error))
     }
 
-    async fn link(&self, tenant: &TenantId, id: &ServerId) -> Result<Arc<Link>, CallError> {
+    pub(super) async fn link(
+        &self,
+        tenant: &TenantId,
+        id: &ServerId,
+    ) -> Result<Arc<Link>, CallError> {
         let server = self.server(tenant, id).filter(|server| server.enabled);
         let unknown =
             || CallError::Absent(format!("there is no server {id}; `saem mcp list` shows them"));
@@ -443,19 +451,26 @@ impl Host {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let keeper = keepers.entry(key).or_insert_with(|| {
             let ground = self.ground(server, self.access(tenant, server));
-            Arc::new(Keeper::start(server.clone(), &ground, self.lent.clone()))
+            Arc::new(Keeper::start(server.clone(), &ground, self.lent(tenant)))
         });
         Arc::clone(keeper)
     }
 
+    fn lent(&self, tenant: &TenantId) -> Option<Lent> {
+        let lending = self.parts.lending.clone()?;
+        let (clock, tokens_left) =
+            (Arc::clone(&self.parts.clock), Arc::clone(&self.sampling_tokens_left));
+        Some(Lent { lending, tenant: tenant.clone(), clock, tokens_left })
+    }
+
     pub(super) fn ground(&self, server: &ServerSettings, access: Option<Access>) -> Ground {
         let log = self.rules.logs.as_ref().map(|logs| logs.join(format!("{}.log", server.id)));
-        Ground {
+        let start = Start {
             environment: self.rules.environment.clone(),
+            launcher: self.rules.launcher.clone(),
             log,
-            tasks: self.parts.tasks.clone(),
-            access: access.map(Arc::new),
-        }
+        };
+        Ground { start, tasks: self.parts.tasks.clone(), access: access.map(Arc::new) }
     }
 
     fn access(&self, tenant: &TenantId, server: &ServerSettings) -> Option<Access> {

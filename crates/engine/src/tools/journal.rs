@@ -1,11 +1,14 @@
 //! Writes the activity log behind the calls: a call never waits for the disk.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::names::TenantId;
 use agent::ports::ToolRecords;
 use agent::tools::activity::Activity;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use crate::tasks::Tasks;
 
@@ -14,6 +17,9 @@ const WAITING_MAX: usize = 4_096;
 
 /// Lines in one write.
 const BATCH_MAX: usize = 256;
+
+/// How long lines are gathered: a write for each would cost more than the call that it tells of.
+const GATHERING: Duration = Duration::from_millis(100);
 
 enum Entry {
     Line(TenantId, Box<Activity>),
@@ -51,7 +57,7 @@ impl Journal {
 async fn write(
     records: Arc<dyn ToolRecords>,
     mut inbox: mpsc::Receiver<Entry>,
-    stopping: tokio_util::sync::CancellationToken,
+    stopping: CancellationToken,
 ) {
     let mut batch = Vec::new();
     loop {
@@ -66,7 +72,33 @@ async fn write(
         if count == 0 {
             return;
         }
+        gather(&mut inbox, &mut batch, &stopping).await;
         keep(records.as_ref(), batch.drain(..)).await;
+    }
+}
+
+/// Waits for more lines, unless somebody waits for those that are there.
+async fn gather(
+    inbox: &mut mpsc::Receiver<Entry>,
+    batch: &mut Vec<Entry>,
+    stopping: &CancellationToken,
+) {
+    let until = Instant::now() + GATHERING;
+    let mut seen = 0;
+    loop {
+        let is_awaited = batch.iter().skip(seen).any(|entry| matches!(entry, Entry::Mark(_)));
+        if is_awaited || batch.len() >= BATCH_MAX {
+            return;
+        }
+        seen = batch.len();
+        tokio::select! {
+            () = stopping.cancelled() => return,
+            more = timeout_at(until, inbox.recv_many(batch, BATCH_MAX)) => {
+                if more.unwrap_or_default() == 0 {
+                    return;
+                }
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::settings::ServerSettings;
 use crate::error::EngineError;
 
 /// How long a person may take in the browser: to find a password, and a telephone for the second factor.
-const PERSON_WAIT_MAX: Duration = Duration::from_secs(300);
+pub(super) const PERSON_WAIT_MAX: Duration = Duration::from_secs(300);
 
 impl Host {
     /// Logs in at a server. Says whether there was anything to log in for.

@@ -9,6 +9,7 @@ use agent::tools::naming::ServerId;
 use agent::tools::policy::ServerRules;
 
 use super::access::LoginSettings;
+use super::limits::ProgramLimits;
 
 /// Bytes of a command that a list shows: a line.
 const SHOWN_BYTES_MAX: usize = 120;
@@ -26,6 +27,8 @@ pub struct ServerSettings {
     /// Folders that the server is told it may work in.
     pub roots: Vec<PathBuf>,
     pub login: LoginSettings,
+    /// What it may take of the machine, if it is a program.
+    pub limits: ProgramLimits,
 }
 
 /// How a server is reached.

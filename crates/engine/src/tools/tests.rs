@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent::identity::Principal;
-use agent::model::LanguageModel;
 use agent::names::TenantId;
 use agent::ports::ActivityList;
 use agent::tools::activity::Ending;
@@ -66,6 +65,7 @@ fn server(name: &str, launch: Launch) -> ServerSettings {
         waits: waits(),
         roots: Vec::new(),
         login: LoginSettings::default(),
+        limits: ProgramLimits::default(),
     }
 }
 
@@ -77,13 +77,13 @@ fn world(servers: Vec<ServerSettings>) -> World {
     world_with(servers, None)
 }
 
-fn world_with(servers: Vec<ServerSettings>, model: Option<Arc<dyn LanguageModel>>) -> World {
+fn world_with(servers: Vec<ServerSettings>, lending: Option<Lending>) -> World {
     let tasks = Tasks::new();
     let parts = HostParts {
         records: Arc::new(MemoryToolRecords::default()),
         clock: Arc::new(HandClock::at(1_000)),
         tasks: tasks.clone(),
-        model,
+        lending,
         logins: None,
     };
     let path = [("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
@@ -330,6 +330,39 @@ async fn a_call_that_nobody_waits_for_is_cancelled_at_the_server_and_noted() {
     fake.saw("notifications/cancelled").await;
     let lines = world.activity().await;
     assert_eq!(lines[0].ending, Ending::Cancelled);
+}
+
+#[tokio::test]
+async fn data_that_is_not_as_its_tool_has_promised_is_told_and_not_passed_on() {
+    let mut tool = reads("weather");
+    tool["outputSchema"] = json!({"type": "object", "properties": {"degrees": {"type": "integer"}}, "required": ["degrees"]});
+    let fake = ToolServer::start(move |request| {
+        legacy(request, |method| match method {
+            "tools/list" => tools(request, std::slice::from_ref(&tool)),
+            "tools/call" => {
+                let given = request["params"]["arguments"]["give"].clone();
+                let mut result = json!({"content": [{"type": "text", "text": "mild"}]});
+                if !given.is_null() {
+                    result["structuredContent"] = given;
+                }
+                testkit::tool_server::result(request, &result)
+            }
+            _ => Answer::Hangup,
+        })
+    })
+    .await;
+    let world = world(vec![at("sky", &fake)]);
+    let good = world.call("sky__weather", json!({"give": {"degrees": 20}})).await.unwrap();
+    assert_eq!((good.text.as_str(), good.structured), ("mild", Some(json!({"degrees": 20}))));
+    for (given, why) in [
+        (json!({"degrees": "warm"}), "degrees has to be of type"),
+        (json!({"note": 1}), "degrees is missing"),
+        (Value::Null, "there is none"),
+    ] {
+        let bad = world.call("sky__weather", json!({"give": given})).await.unwrap();
+        assert_eq!(bad.structured, None);
+        assert!(bad.text.starts_with("mild\n[") && bad.text.contains(why), "{}", bad.text);
+    }
 }
 
 #[tokio::test]

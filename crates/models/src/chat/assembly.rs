@@ -14,6 +14,8 @@ const TOOL_CALLS_MAX: usize = 64;
 pub(super) enum Fault {
     Broken(String),
     Malformed(String),
+    /// The model wants a tool called and does not say so in a way that can be read.
+    Call(String),
     Refused(String),
     Limit(Limit),
     /// The server says that it failed.
@@ -247,7 +249,7 @@ impl PartialCall {
     /// The call, if its arguments are an object; else it must not be made.
     fn whole(self, finish: Finish) -> Result<ToolCall, Fault> {
         if self.name.is_empty() {
-            return Err(Fault::Malformed("it calls a tool without a name".to_owned()));
+            return Err(Fault::Call("it calls a tool without a name".to_owned()));
         }
         let arguments = match self.arguments.trim() {
             "" | "null" => Ok(Value::Object(Map::new())),
@@ -258,15 +260,15 @@ impl PartialCall {
                 let id = if self.id.is_empty() { format!("call_{}", self.index) } else { self.id };
                 Ok(ToolCall { id, name: self.name, arguments })
             }
-            Ok(_) => Err(Fault::Malformed(format!(
+            Ok(_) => Err(Fault::Call(format!(
                 "the arguments of its call to `{}` are no object",
                 self.name
             ))),
-            Err(_) if finish == Finish::Length => Err(Fault::Malformed(format!(
+            Err(_) if finish == Finish::Length => Err(Fault::Call(format!(
                 "its call to `{}` was cut off at the largest number of tokens",
                 self.name
             ))),
-            Err(error) => Err(Fault::Malformed(format!(
+            Err(error) => Err(Fault::Call(format!(
                 "the arguments of its call to `{}` are no JSON: {error}",
                 self.name
             ))),

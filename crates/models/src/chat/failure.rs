@@ -81,6 +81,9 @@ impl Teller<'_> {
             Fault::Malformed(why) => {
                 self.last(ModelError::Malformed { model, why: self.endpoint.clean(&why) })
             }
+            Fault::Call(why) => {
+                self.last(ModelError::BrokenCall { model, why: self.endpoint.clean(&why) })
+            }
             Fault::Refused(why) => {
                 self.last(ModelError::Refused { model, why: self.endpoint.clean(&why) })
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agent::identity::Principal;
 use agent::memory::{MemoryEdit, SessionId};
 use agent::names::TenantId;
+use agent::tools::attachment::Attachment;
 use agent::tools::policy::Attendance;
 use agent::turn::TurnRecord;
 use anyhow::{Context, Result, bail};
@@ -13,8 +14,9 @@ use engine::chat::{
 };
 use server::api::chat::{CostWanted, costs};
 use server::api::wire::chat::{
-    CostBody, DoingBody, MemoryBody, MemoryEditBody, SessionBody, SessionsBody, TurnBody,
+    DoingBody, MemoryBody, MemoryEditBody, SessionBody, SessionsBody, TurnBody,
 };
+use server::api::wire::cost::CostBody;
 
 use super::Backend;
 use super::remote::RemoteAsking;
@@ -108,6 +110,7 @@ impl Backend<LocalChat> {
     pub(crate) async fn ask(
         &self,
         question: String,
+        attach: Vec<Attachment>,
         session: Option<&SessionId>,
         asked: &Asked,
     ) -> Result<Answering> {
@@ -119,11 +122,12 @@ impl Backend<LocalChat> {
                     Attendance::Unattended => Whom::Nobody,
                 };
                 let user = ToolUser { principal: Principal::local_owner(), asked: whom };
-                let question = Question::new(question, talk).with_tools(user);
+                let question =
+                    Question::new(question, talk).with_tools(user).with_attachments(attach);
                 Ok(Answering::Local(copilot.ask(&TenantId::local(), question)?))
             }
             Self::Remote(client) => {
-                Ok(Answering::Remote(client.ask_question(question, session).await?))
+                Ok(Answering::Remote(client.ask_question(question, attach, session).await?))
             }
         }
     }
@@ -150,7 +154,8 @@ impl Backend<LocalChat> {
     pub(crate) async fn session(&self, id: &SessionId) -> Result<SessionBody> {
         let found = match self {
             Self::Local(LocalChat { copilot, .. }) => {
-                super::found(copilot.session(&TenantId::local(), id).await)?.map(Into::into)
+                let found = super::found(copilot.session(&TenantId::local(), id).await)?;
+                found.map(|view| SessionBody::of(view, false))
             }
             Self::Remote(client) => client.session(id).await?,
         };

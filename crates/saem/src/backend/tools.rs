@@ -9,21 +9,19 @@ use agent::tools::activity::ActivityFilter;
 use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::policy::{Attendance, Influence};
 use agent::tools::question::Person;
-use anyhow::{Result, bail};
-use engine::tools::{Browser, Caller, Host};
+use anyhow::Result;
+use engine::tools::{Browser, Caller, Host, Progress};
 use serde_json::{Map, Value};
+use server::api::tools::FOLLOW_WAIT_MAX;
 use server::api::wire::tools::{
-    AcceptedBody, ActivitiesBody, OffersBody, PromptMessagesBody, TakenBackBody, ToolOutputBody,
-    ToolServersBody, ToolsBody,
+    AcceptedBody, ActivitiesBody, FollowedBody, OffersBody, PromptMessagesBody, TakenBackBody,
+    ToolOutputBody, ToolServersBody, ToolsBody,
 };
+use tokio::sync::mpsc;
 
 use super::Backend;
 use crate::config::Config;
 use crate::wiring::Installation;
-
-/// A login needs the person's own browser, and a server may be anywhere.
-const ONE_AT_A_TIME: &str =
-    "a server of Saem runs on the data folder: end it, log in or out, and start it again";
 
 /// A host on our own data folder.
 pub(crate) struct LocalTools {
@@ -127,7 +125,7 @@ impl Backend<LocalTools> {
                 let owner = Principal::local_owner();
                 Ok(Box::pin(local.host.log_in(&owner, server, browser, scopes)).await?)
             }
-            Self::Remote(_) => bail!(ONE_AT_A_TIME),
+            Self::Remote(client) => client.log_in(server.as_str(), browser.as_ref(), scopes).await,
         }
     }
 
@@ -135,7 +133,7 @@ impl Backend<LocalTools> {
     pub(crate) async fn log_out(&self, server: &ServerId) -> Result<bool> {
         match self {
             Self::Local(local) => Ok(local.host.log_out(&Principal::local_owner(), server).await?),
-            Self::Remote(_) => bail!(ONE_AT_A_TIME),
+            Self::Remote(client) => client.log_out(server.as_str()).await,
         }
     }
 
@@ -154,11 +152,14 @@ impl Backend<LocalTools> {
         name: &ToolName,
         arguments: Map<String, Value>,
         asked: &Asked,
+        progress: mpsc::Sender<Progress>,
     ) -> Result<ToolOutputBody> {
         match self {
             Self::Local(local) => {
                 let arguments = Value::Object(arguments);
-                Ok(local.host.call(&caller(asked), name, arguments, None).await?.into())
+                let caller = caller(asked);
+                let called = local.host.call(&caller, name, arguments, Some(progress));
+                Ok(called.await?.into())
             }
             Self::Remote(client) => {
                 client.call_tool(name.as_str(), arguments, asked.person.as_ref()).await
@@ -196,6 +197,27 @@ impl Backend<LocalTools> {
             Self::Local(local) => Ok(local.host.read(&caller(asked), server, uri).await?.into()),
             Self::Remote(client) => {
                 client.read_resource(server.as_str(), uri, asked.person.as_ref()).await
+            }
+        }
+    }
+
+    /// A resource when it is in another state than the one that was seen; nothing of it if that takes too long.
+    pub(crate) async fn follow(
+        &self,
+        server: &ServerId,
+        uri: &str,
+        seen: Option<u64>,
+        asked: &Asked,
+    ) -> Result<FollowedBody> {
+        match self {
+            Self::Local(local) => {
+                let caller = caller(asked);
+                let followed = local.host.follow(&caller, server, uri, seen, FOLLOW_WAIT_MAX);
+                Ok(followed.await?.into())
+            }
+            Self::Remote(client) => {
+                let person = asked.person.as_ref();
+                client.follow_resource(server.as_str(), uri, seen, person).await
             }
         }
     }

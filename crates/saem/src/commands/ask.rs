@@ -1,23 +1,21 @@
 //! `saem ask` and `saem chat`: questions, and answers as they come.
 
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use agent::memory::SessionId;
-use agent::tools::question::{Person, Question, Reply};
+use agent::tools::attachment;
 use anyhow::{Context, Result, bail};
 use engine::chat::QUESTION_BYTES_MAX;
-use futures_util::future::BoxFuture;
 use indicatif::ProgressBar;
 use server::api::wire::chat::{CitationBody, DoingBody, TurnBody};
-use tokio::sync::mpsc;
 
 use crate::args;
 use crate::backend::tools::Asked;
 use crate::backend::{Answering, Backend, LocalChat, Told};
 use crate::config::Config;
+use crate::input::Input;
 use crate::output::Output;
 use crate::terminal::Terminal;
 
@@ -25,7 +23,7 @@ use crate::terminal::Terminal;
 const REMEMBER_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Words of a conversation that are commands.
-const HELP: &str = "/new begins another conversation · /memory shows what is remembered · /quit ends · Ctrl-C stops an answer, or ends";
+const HELP: &str = "/new begins another conversation · /memory shows what is remembered · @server:uri attaches a resource · /server:prompt runs a prompt · /quit ends · Ctrl-C stops an answer, or ends";
 
 /// Asks one question.
 pub(crate) async fn ask(config: Config, ask: args::Ask, output: &Output) -> Result<ExitCode> {
@@ -38,7 +36,8 @@ pub(crate) async fn ask(config: Config, ask: args::Ask, output: &Output) -> Resu
     let backend = open(&config, output).await?;
     let waiting = output.waiting("searching");
     let asked = at_hand(&waiting);
-    let answering = backend.ask(question, session.as_ref(), &asked).await?;
+    let (question, attach) = attachment::read(&question);
+    let answering = backend.ask(question, attach, session.as_ref(), &asked).await?;
     let show = Show { waiting, notes: Notes::Shown, explain: ask.explain };
     let turn = follow(&backend, answering, output, &asked, show).await?;
     finish(backend, output).await;
@@ -56,8 +55,8 @@ pub(crate) async fn chat(config: Config, chat: args::Chat, output: &Output) -> R
         output.line(HELP)?;
     }
     let mut notes = Notes::Shown;
-    let mut lines = Lines::start()?;
-    while let Some(line) = next_line(&mut lines, is_person).await? {
+    let input = Input::standard()?;
+    while let Some(line) = next_line(input, is_person).await? {
         match line.trim() {
             "" => continue,
             "/quit" | "/exit" => break,
@@ -70,7 +69,8 @@ pub(crate) async fn chat(config: Config, chat: args::Chat, output: &Output) -> R
             question => {
                 let waiting = output.waiting("searching");
                 let asked = at_hand(&waiting);
-                let taken = backend.ask(question.to_owned(), session.as_ref(), &asked).await;
+                let (question, attach) = attachment::read(question);
+                let taken = backend.ask(question, attach, session.as_ref(), &asked).await;
                 let answering = match taken {
                     Ok(answering) => answering,
                     Err(error) if is_person => {
@@ -129,19 +129,7 @@ struct Show {
 /// The person at this terminal, if there is one; a question takes the place of what shows that something is awaited.
 fn at_hand(waiting: &ProgressBar) -> Asked {
     let (person, attendance) = crate::person::at_hand(false);
-    Asked { person: Arc::new(Interrupting { person, waiting: waiting.clone() }), attendance }
-}
-
-struct Interrupting {
-    person: Arc<dyn Person>,
-    waiting: ProgressBar,
-}
-
-impl Person for Interrupting {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Reply> {
-        self.waiting.finish_and_clear();
-        self.person.ask(question)
-    }
+    Asked { person: crate::person::interrupting(person, waiting), attendance }
 }
 
 /// Shows an answer as it comes; none if it was stopped.
@@ -157,7 +145,7 @@ async fn follow(
     let mut has_text = false;
     let turn = loop {
         let told = tokio::select! {
-            told = answering.next() => told?,
+            told = next_told(backend, &mut answering, asked) => told?,
             stopped = tokio::signal::ctrl_c() => {
                 stopped?;
                 waiting.finish_and_clear();
@@ -166,9 +154,6 @@ async fn follow(
             }
         };
         match told {
-            Some(Told::Doing(DoingBody::AwaitingApproval { session, .. })) => {
-                backend.settle_questions(&session, asked).await?;
-            }
             Some(Told::Doing(doing)) => say(&waiting, &doing),
             Some(Told::Text(text)) => {
                 waiting.finish_and_clear();
@@ -196,6 +181,22 @@ async fn follow(
         explained(&turn, output)?;
     }
     Ok(Some(*turn))
+}
+
+/// What happens next; questions that wait for the person here are asked before.
+async fn next_told(
+    backend: &Backend<LocalChat>,
+    answering: &mut Answering,
+    asked: &Asked,
+) -> Result<Option<Told>> {
+    loop {
+        match answering.next().await? {
+            Some(Told::Doing(DoingBody::AwaitingApproval { session, .. })) => {
+                backend.settle_questions(&session, asked).await?;
+            }
+            told => return Ok(told),
+        }
+    }
 }
 
 fn say(waiting: &ProgressBar, doing: &DoingBody) {
@@ -265,52 +266,17 @@ fn read_input() -> Result<String> {
     String::from_utf8(bytes).context("the question is not UTF-8 text")
 }
 
-/// The lines of standard input. A thread of its own waits for them, which the end of the process does not wait for. It
-/// reads only when a line is wanted: in between, questions about tools are answered on the same input.
-struct Lines {
-    want: mpsc::Sender<()>,
-    lines: mpsc::Receiver<Result<String>>,
-}
-
-impl Lines {
-    fn start() -> Result<Self> {
-        let (tell, lines) = mpsc::channel(1);
-        let (want, wanted) = mpsc::channel(1);
-        let reading = move || read_lines(&tell, wanted);
-        std::thread::Builder::new().name("standard-input".to_owned()).spawn(reading)?;
-        Ok(Self { want, lines })
-    }
-
-    async fn next(&mut self) -> Option<Result<String>> {
-        self.want.send(()).await.ok()?;
-        self.lines.recv().await
-    }
-}
-
-fn read_lines(tell: &mpsc::Sender<Result<String>>, mut wanted: mpsc::Receiver<()>) {
-    while wanted.blocking_recv().is_some() {
-        let mut bytes = Vec::new();
-        let most = QUESTION_BYTES_MAX as u64 + 2;
-        let read = std::io::stdin().lock().take(most).read_until(b'\n', &mut bytes);
-        let line = match read {
-            Ok(0) => return,
-            Ok(_) => String::from_utf8(bytes).context("the question is not UTF-8 text"),
-            Err(error) => Err(error.into()),
-        };
-        if tell.blocking_send(line).is_err() {
-            return;
-        }
-    }
-}
-
 /// The next line; none at the end of the input, or when somebody wants to leave.
-async fn next_line(lines: &mut Lines, is_person: bool) -> Result<Option<String>> {
+async fn next_line(input: &Input, is_person: bool) -> Result<Option<String>> {
     if is_person {
         write!(std::io::stderr(), "\n› ")?;
         std::io::stderr().flush()?;
     }
     tokio::select! {
-        line = lines.next() => line.transpose(),
+        line = input.next() => {
+            let line = line?.map(String::from_utf8).transpose();
+            line.context("the question is not UTF-8 text")
+        }
         stopped = tokio::signal::ctrl_c() => {
             stopped?;
             Ok(None)

@@ -21,11 +21,14 @@ pub(crate) enum Conformance {
         /// The address of the suite's server
         url: String,
     },
+    /// Serve an A2A agent for kits on a free port: messages say by the beginning of their id what becomes of them; the first line is the address
+    A2a,
 }
 
 pub(crate) async fn run(config: Config, suite: Conformance, output: &Output) -> Result<ExitCode> {
     match suite {
         Conformance::McpServer => Box::pin(mcp_server(config, output)).await,
+        Conformance::A2a => Box::pin(a2a(config, output)).await,
         Conformance::McpClient { url } => Box::pin(mcp_client(config, url)).await,
     }
 }
@@ -34,6 +37,14 @@ pub(crate) async fn run(config: Config, suite: Conformance, output: &Output) -> 
 async fn mcp_server(mut config: Config, output: &Output) -> Result<ExitCode> {
     let folder = Folder::make(&mut config)?;
     let outcome = serve::serve_suite(config, output).await;
+    drop(folder);
+    outcome
+}
+
+/// The real server with an agent that does as it is told, on a folder of its own that goes with it.
+async fn a2a(mut config: Config, output: &Output) -> Result<ExitCode> {
+    let folder = Folder::make(&mut config)?;
+    let outcome = serve::serve_kit(config, output).await;
     drop(folder);
     outcome
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use server::api::chat::{CostBy, CostWanted};
-use server::api::wire::chat::SpentBody;
+use server::api::wire::cost::SpentBody;
 
 use crate::args::{self, Cost};
 use crate::backend::Backend;

@@ -1,5 +1,9 @@
 //! The demo's documents, compiled in, so that `saem demo` works wherever the binary is.
 
+use std::sync::Arc;
+
+use server::api::start::Sample;
+
 /// A document of the demo.
 pub(crate) struct DemoFile {
     pub(crate) collection: &'static str,
@@ -49,6 +53,13 @@ pub(crate) const DEMO_FILES: &[DemoFile] = &[
     demo_file!("guides", "guides/ko/reports.md"),
     demo_file!("guides", "guides/ko/roles-and-permissions.md"),
 ];
+
+/// All of them, for whoever wants to try Saem with them.
+pub(crate) fn samples() -> Arc<[Sample]> {
+    let sample =
+        |&DemoFile { collection, source, bytes }: &DemoFile| Sample { collection, source, bytes };
+    DEMO_FILES.iter().map(sample).collect()
+}
 
 #[cfg(test)]
 mod tests {

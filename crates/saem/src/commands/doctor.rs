@@ -1,11 +1,16 @@
 //! `saem doctor`: what is configured, what is missing, and what each missing thing would add.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use agent::names::TenantId;
-use agent::ports::Keys;
+use agent::ports::{Embedder, Keys, Later};
 use anyhow::Result;
+use engine::Knowledge;
 use serde_json::json;
+use server::api::start::{Doctor, FindingBody};
+use store::Store;
 
 use crate::backend::Client;
 use crate::config::{Config, EmbedderKind, SessionStore};
@@ -19,6 +24,47 @@ struct Finding {
     what: &'static str,
     is_well: bool,
     says: String,
+}
+
+/// What is looked at: an open data folder and its settings.
+pub(crate) struct Patient {
+    config: Config,
+    folder: PathBuf,
+    store: Store,
+    knowledge: Knowledge,
+    embedder: Arc<dyn Embedder>,
+}
+
+impl Patient {
+    pub(crate) fn of(config: &Config, installation: &Installation) -> Self {
+        Self {
+            config: config.clone(),
+            folder: installation.folder.clone(),
+            store: installation.store.clone(),
+            knowledge: installation.knowledge.clone(),
+            embedder: Arc::clone(&installation.embedder),
+        }
+    }
+}
+
+/// The page shows what the command says, to whoever may administer the tenant.
+impl Doctor for Patient {
+    fn look<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<FindingBody>> {
+        Box::pin(async move {
+            let found = look(self, tenant).await.unwrap_or_else(|error| {
+                vec![Finding { what: "server", is_well: false, says: format!("{error:#}") }]
+            });
+            // Where things are on the machine is for those alone who are on it.
+            let is_shown =
+                |finding: &Finding| *tenant == TenantId::local() || finding.what != "data folder";
+            let body = |Finding { what, is_well, says }| FindingBody {
+                what: what.to_owned(),
+                well: is_well,
+                says,
+            };
+            Ok(found.into_iter().filter(is_shown).map(body).collect())
+        })
+    }
 }
 
 pub(crate) async fn run(config: Config, output: &Output) -> Result<ExitCode> {
@@ -40,7 +86,7 @@ async fn findings(config: &Config) -> Result<Vec<Finding>> {
     match wiring::claim(config).await? {
         Claim::Ours(store) => {
             let installation = Installation::on(config, store).await?;
-            let findings = look(config, &installation).await?;
+            let findings = look(&Patient::of(config, &installation), &TenantId::local()).await?;
             installation.close().await;
             Ok(findings)
         }
@@ -67,21 +113,21 @@ async fn ask(config: &Config, running: &Running) -> Result<Vec<Finding>> {
     ])
 }
 
-async fn look(config: &Config, installation: &Installation) -> Result<Vec<Finding>> {
+async fn look(patient: &Patient, tenant: &TenantId) -> Result<Vec<Finding>> {
+    let Patient { config, folder, store, knowledge, embedder } = patient;
     let well = |what, says: String| Finding { what, is_well: true, says };
-    let mut findings = vec![well("data folder", installation.folder.display().to_string())];
+    let mut findings = vec![well("data folder", folder.display().to_string())];
     findings.push(Finding {
         what: "disk",
-        is_well: installation.store.has_room(),
-        says: if installation.store.has_room() {
+        is_well: store.has_room(),
+        says: if store.has_room() {
             format!("more than {} MiB are free", config.data.reserve_mebibytes)
         } else {
             format!("less than {} MiB are free: writes are refused", config.data.reserve_mebibytes)
         },
     });
-    let tenant = TenantId::local();
-    installation.knowledge.indexed(&tenant, None).await?;
-    findings.push(match installation.knowledge.index_state(&tenant).await? {
+    knowledge.indexed(tenant, None).await?;
+    findings.push(match knowledge.index_state(tenant).await? {
         Some(state) if state.chunks > 0 => {
             well("documents", format!("{} chunks, {} vectors", state.chunks, state.vectors))
         }
@@ -94,14 +140,14 @@ async fn look(config: &Config, installation: &Installation) -> Result<Vec<Findin
         EmbedderKind::BuiltIn => format!(
             "{} (built in, Korean and English, offline); a larger model behind /v1/embeddings would find \
              paraphrases better: set embedder.kind = \"openai\" and embedder.model",
-            installation.embedder.identity()
+            embedder.identity()
         ),
         EmbedderKind::None => "none: only keywords are searched; embedder.kind = \"built-in\" would find what is \
              worded differently, offline"
             .to_owned(),
-        EmbedderKind::Openai => installation.embedder.identity().to_owned(),
+        EmbedderKind::Openai => embedder.identity().to_owned(),
     }));
-    let keys = installation.store.keys(None).await?.len();
+    let keys = store.keys(None).await?.len();
     findings.push(well(
         "API keys",
         match keys {

@@ -57,6 +57,9 @@ pub(crate) enum Mcp {
         from: String,
         /// The resource's address; lists them, if left out
         uri: Option<String>,
+        /// Show it again whenever the server says that it has changed, until Ctrl-C
+        #[arg(long, requires = "uri")]
+        follow: bool,
     },
     /// Run a prompt, or list those of a server
     Prompt(Prompt),
@@ -136,7 +139,10 @@ pub(crate) async fn run(
         Mcp::Call(order) => call::run(&config, order, output).await,
         Mcp::Accept { name } => accept::run(&config, &name, output).await,
         Mcp::Revoke { tool } => accept::revoke(&config, &tool, output).await,
-        Mcp::Read { from, uri } => read::run(&config, &from, uri.as_deref(), output).await,
+        Mcp::Read { from, uri: Some(uri), follow: true } => {
+            read::follow(&config, &from, &uri, output).await
+        }
+        Mcp::Read { from, uri, .. } => read::run(&config, &from, uri.as_deref(), output).await,
         Mcp::Prompt(order) => prompt::run(&config, order, output).await,
         Mcp::Login(order) => Box::pin(login::run(&config, &order, output)).await,
         Mcp::Logout { from } => login::log_out(&config, &from, output).await,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use engine::tools::{ServerSettings, Waits};
+use engine::tools::{ProgramLimits, ServerSettings, Waits};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -32,6 +32,9 @@ pub(crate) struct Mcp {
     pub(crate) list_seconds_max: u64,
     pub(crate) call_seconds_max: u64,
     pub(crate) call_total_seconds_max: u64,
+    pub(crate) memory_mib_max: u64,
+    pub(crate) files_max: u64,
+    pub(crate) processes_max: u64,
     pub(crate) approval_seconds_max: u64,
     pub(crate) sampling_tokens_max: u64,
     pub(crate) servers: toml::Table,
@@ -55,7 +58,7 @@ impl Mcp {
         for (name, value) in &self.servers {
             let value = serde_json::to_value(value).context("mcp.servers")?;
             let server = entry::read(name, &value, entry::Strictness::Strict, variable)
-                .and_then(|entry| entry.settings(name, self.waits()))
+                .and_then(|entry| entry.settings(name, self.waits(), self.limits()))
                 .with_context(|| format!("mcp.servers.{name}"))?;
             found.add(server, "the configuration");
         }
@@ -80,7 +83,7 @@ impl Mcp {
         let file = path.display().to_string();
         for (name, value) in servers_in(&text)? {
             let server = entry::read(&name, &value, entry::Strictness::Lenient, variable)
-                .and_then(|entry| entry.settings(&name, self.waits()));
+                .and_then(|entry| entry.settings(&name, self.waits(), self.limits()));
             match server {
                 Ok(server) => found.add(server, &file),
                 Err(error) => found.warnings.push(format!("{name} in {file}: {error:#}")),
@@ -95,6 +98,14 @@ impl Mcp {
             list: Duration::from_secs(self.list_seconds_max.max(1)),
             call: Duration::from_secs(self.call_seconds_max.max(1)),
             call_total: Duration::from_secs(self.call_total_seconds_max.max(1)),
+        }
+    }
+
+    fn limits(&self) -> ProgramLimits {
+        ProgramLimits {
+            memory_mebibytes_max: self.memory_mib_max,
+            files_max: self.files_max,
+            processes_max: self.processes_max,
         }
     }
 }

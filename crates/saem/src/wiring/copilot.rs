@@ -228,7 +228,7 @@ impl Servers<'_> {
 }
 
 /// `model=input/cached/output`, in dollars for a million tokens; the cached price may be left out.
-fn prices(lines: &[String]) -> Result<PriceList> {
+pub(super) fn prices(lines: &[String]) -> Result<PriceList> {
     let price = |line: &String| {
         let wrong =
             || format!("models.prices: {line:?} is not of the form model=input/cached/output");

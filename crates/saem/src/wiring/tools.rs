@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent::names::TenantId;
 use anyhow::{Context, Result};
-use engine::tools::{Desk, Host, HostParts, HostRules};
+use engine::tools::{Desk, Host, HostParts, HostRules, Launcher, Lending};
 
 use super::Installation;
 use crate::config::{self, Config};
@@ -40,6 +40,14 @@ pub(crate) async fn host(
         0 => None,
         _ => super::copilot::roles(&config.models).await?.roles.answer,
     };
+    let lending = match model {
+        Some(model) => Some(Lending {
+            model,
+            ledger: Arc::new(installation.store.clone()),
+            prices: super::copilot::prices(&config.models.prices)?,
+        }),
+        None => None,
+    };
     let mut found = config.mcp.servers(&installation.folder, &config::variable)?;
     let agents = config.agents.named(&config::variable)?;
     for agent in &agents {
@@ -59,6 +67,10 @@ pub(crate) async fn host(
         servers: found.servers,
         tenants: tenants.collect::<Result<Vec<TenantId>, _>>().context("mcp.tenants")?,
         environment,
+        launcher: Some(Launcher {
+            program: std::env::current_exe().context("this program's own path")?,
+            argument: "program".to_owned(),
+        }),
         logs: Some(installation.folder.join(LOGS)),
         sampling_tokens_max: config.mcp.sampling_tokens_max,
     };
@@ -66,7 +78,7 @@ pub(crate) async fn host(
         records: Arc::new(installation.store.clone()),
         clock: Arc::new(SystemClock),
         tasks: installation.tasks().clone(),
-        model,
+        lending,
         logins: Some(super::logins::parts(&installation.folder, super::egress(config)?)?),
     };
     let peers = super::agents::peers(config, &agents, installation.tasks().clone())?;

@@ -96,22 +96,22 @@ async fn speaks(command: Command, spoken: &str) {
 
 #[tokio::test]
 async fn an_agent_of_the_python_sdk_is_spoken_to_over_json_rpc() {
-    speaks(agent("a2a", "a2a_server.py", "JSONRPC"), "1.0 JSONRPC").await;
+    speaks(agent("a2a-agent", "a2a_server.py", "JSONRPC"), "1.0 JSONRPC").await;
 }
 
 #[tokio::test]
 async fn an_agent_of_the_python_sdk_is_spoken_to_over_http_and_json() {
-    speaks(agent("a2a", "a2a_server.py", "HTTP+JSON"), "1.0 HTTP+JSON").await;
+    speaks(agent("a2a-agent", "a2a_server.py", "HTTP+JSON"), "1.0 HTTP+JSON").await;
 }
 
 #[tokio::test]
 async fn an_agent_of_0_3_is_spoken_to_over_json_rpc() {
-    speaks(agent("a2a-0.3", "a2a_old_server.py", "JSONRPC"), "0.3 JSONRPC").await;
+    speaks(agent("a2a-agent-0.3", "a2a_old_server.py", "JSONRPC"), "0.3 JSONRPC").await;
 }
 
 #[tokio::test]
 async fn an_agent_of_0_3_is_spoken_to_over_http_and_json() {
-    speaks(agent("a2a-0.3", "a2a_old_server.py", "HTTP+JSON"), "0.3 HTTP+JSON").await;
+    speaks(agent("a2a-agent-0.3", "a2a_old_server.py", "HTTP+JSON"), "0.3 HTTP+JSON").await;
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn an_agent_of_the_javascript_sdk_is_spoken_to_over_http_and_json() {
 
 #[tokio::test]
 async fn skills_are_tools_beside_those_of_servers() {
-    let (_agent, url) = start(agent("a2a", "a2a_server.py", "JSONRPC")).await;
+    let (_agent, url) = start(agent("a2a-agent", "a2a_server.py", "JSONRPC")).await;
     let (world, config) = world(&format!("[agents.painter]\nurl = \"{url}\"\n"));
     let configured = |arguments: &[&str]| world.json(&[arguments, &["--config", &config]].concat());
     let tools = configured(&["mcp", "tools"]);

@@ -120,7 +120,7 @@ async fn a_conversation_is_remembered_corrected_and_forgotten() {
 }
 
 /// What is remembered of `talk` once it has this version.
-async fn wait_for_memory(served: &Served, version: u64) -> Value {
+pub(crate) async fn wait_for_memory(served: &Served, version: u64) -> Value {
     let waiting = async {
         loop {
             let (_, memory) = served.get("/api/sessions/talk/memory").await;

@@ -8,8 +8,15 @@ import asyncio
 import socket
 import sys
 
+from pathlib import Path
+
 from fastmcp import Context, FastMCP
-from mcp.types import ToolAnnotations
+from mcp.types import (
+    CreateMessageRequest,
+    ElicitRequest,
+    InputRequiredResult,
+    ToolAnnotations,
+)
 
 server = FastMCP("notes", instructions="Keeps notes.")
 READS = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
@@ -33,6 +40,29 @@ async def count(to: int, context: Context) -> str:
     for number in range(to):
         await context.report_progress(number + 1, to, f"at {number + 1}")
     return f"counted to {to}"
+
+
+@server.tool(annotations=READS)
+async def wait(file: str) -> str:
+    """Waits until its call is taken back, and writes that down."""
+    Path(file).write_text("waiting")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        Path(file).write_text("taken back")
+
+
+@server.tool(annotations=READS)
+async def sign(context: Context) -> str | InputRequiredResult:
+    """Asks who signs, and has a model write the signature."""
+    given = context.input_responses
+    if given is None:
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+        text = {"role": "user", "content": {"type": "text", "text": "Write a signature."}}
+        form = ElicitRequest(params={"mode": "form", "message": "Who signs?", "requestedSchema": schema})
+        model = CreateMessageRequest(params={"messages": [text], "maxTokens": 20})
+        return InputRequiredResult(input_requests={"who": form, "how": model})
+    return f"{given['how'].content.text} {given['who'].content['name']}"
 
 
 @server.resource("note://first", mime_type="text/plain")

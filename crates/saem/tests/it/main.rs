@@ -11,6 +11,8 @@
     reason = "how long a start takes is measured by the real clock"
 )]
 
+mod a2a;
+mod a2a_clients;
 mod agents;
 mod api;
 mod bad_input;
@@ -23,14 +25,19 @@ mod embedder;
 mod evals;
 mod golden;
 mod hostile;
+mod logins;
 mod mcp;
 mod mcp_clients;
 mod mcp_servers;
 mod openai_client;
+mod page;
 mod peers;
 mod real_model;
+mod research;
 mod running;
 mod tenants;
+mod tls;
+mod tool_programs;
 mod tools;
 mod traces;
 mod watch;

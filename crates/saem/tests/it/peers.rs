@@ -15,6 +15,15 @@ pub(crate) fn script(name: &str) -> Command {
     command
 }
 
+/// One of the scripts, with one of the environments that clients of A2A have to themselves.
+pub(crate) fn script_of(environment: &str, name: &str) -> Command {
+    let mut command = Command::new(folder(environment).join("bin/python"));
+    command.arg(script_path(name));
+    command.env("NO_PROXY", "*").env("PYTHONDONTWRITEBYTECODE", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
 /// Where one of the scripts beside this file is.
 pub(crate) fn script_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name)
@@ -25,7 +34,7 @@ pub(crate) fn python() -> PathBuf {
     folder("").join("bin/python")
 }
 
-/// An agent that speaks A2A: the official SDK in the environment `a2a` (1.0) or `a2a-0.3`.
+/// An agent that speaks A2A: the official SDK in the environment `a2a-agent` (1.0) or `a2a-agent-0.3`.
 pub(crate) fn agent(environment: &str, script: &str, binding: &str) -> Command {
     let mut command = Command::new(folder(environment).join("bin/python"));
     command.arg(script_path(script)).arg(binding);

@@ -42,6 +42,9 @@ async fn patient(served: &Served, method: &str, path: &str, key: Option<&str>) -
 }
 
 const PUBLIC: &[&str] = &[
+    "/",
+    "/page/{edition}/{path}",
+    "/api/login",
     "/health/live",
     "/health/ready",
     "/api/openapi.json",

@@ -24,7 +24,7 @@ done
 "#;
 
 /// A world whose data folder has such a server in its `mcp.json`.
-fn world() -> World {
+pub(crate) fn world() -> World {
     let world = World::new();
     std::fs::create_dir_all(world.data()).unwrap();
     let file = json!({"mcpServers": {
@@ -32,6 +32,17 @@ fn world() -> World {
         "off": {"command": "sh", "disabled": true},
     }});
     std::fs::write(world.data().join("mcp.json"), file.to_string()).unwrap();
+    world
+}
+
+/// The same, from somebody who wants to run something in the page.
+pub(crate) fn hostile_world() -> World {
+    let world = world();
+    let path = world.data().join("mcp.json");
+    let bad = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>";
+    let file = std::fs::read_to_string(&path).unwrap();
+    let file = file.replace("Looks.", bad).replace("seen", bad);
+    std::fs::write(&path, file).unwrap();
     world
 }
 

@@ -11,15 +11,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::wire::attachments::AttachBody;
 use super::wire::chat::{
-    AskBody, CostBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody,
-    SessionBody, SessionsBody, TextBody, TurnBody,
+    AskBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody, SessionBody,
+    SessionsBody, TextBody, TurnBody,
 };
+use super::wire::cost::CostBody;
 use super::{ADMIN, Api, OK, READ, WRITE};
 use crate::events::{self, Telling, event};
 use crate::guard::{Caller, Shutdown, Standing};
 use crate::input::{Json, Path, Query};
 use crate::problem::Problem;
+use crate::rich::Growing;
 use crate::routes::Route;
 
 /// Largest question, as JSON, in bytes: letters may be written as six.
@@ -39,11 +42,13 @@ pub(super) fn routes() -> Vec<Route<Api>> {
             .body_bytes_max(ASK_BYTES_MAX)
             .gives_other(OK, "text/event-stream"),
         Route::get("/api/turns/{id}", READ, "Shows how a turn came about", turn)
+            .query::<HtmlQuery>()
             .gives::<TurnBody>(OK),
         Route::get("/api/sessions", READ, "Lists conversations, the latest first", list)
             .query::<ListQuery>()
             .gives::<SessionsBody>(OK),
         Route::get("/api/sessions/{id}", READ, "Shows a conversation", show)
+            .query::<HtmlQuery>()
             .gives::<SessionBody>(OK),
         Route::patch("/api/sessions/{id}", WRITE, "Gives a conversation another title", rename)
             .takes::<RenameBody>()
@@ -79,6 +84,15 @@ struct ListQuery {
     after: Option<String>,
     #[serde(default)]
     limit: Option<usize>,
+}
+
+/// How answers are shown.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HtmlQuery {
+    /// As safe HTML too.
+    #[serde(default)]
+    html: bool,
 }
 
 /// What costs are added up by, and over how long.
@@ -123,20 +137,32 @@ async fn ask(
         ),
     };
     let user = ToolUser { principal: caller.0.clone(), asked: Whom::Desk(api.desk.clone()) };
-    let question = Question::new(body.question, conversation).with_tools(user);
+    let attach = body.attach.into_iter().map(AttachBody::read).collect::<Option<Vec<_>>>();
+    let attach = attach.ok_or_else(|| {
+        Problem::refused("what is attached needs a server, and either a uri or a prompt".to_owned())
+    })?;
+    let question =
+        Question::new(body.question, conversation).with_tools(user).with_attachments(attach);
+    let native = Native { html: body.html.then(Growing::default) };
     let asking = api.copilot.ask(&caller.tenant, question)?;
-    Ok(events::stream(asking, Native, shutdown, standing))
+    Ok(events::stream(asking, native, shutdown, standing))
 }
 
 /// Tells a turn as named events: `doing`, `text`, `done` and `failed`.
-struct Native;
+struct Native {
+    /// The answer so far, where its HTML was asked for.
+    html: Option<Growing>,
+}
 
 impl Telling for Native {
     fn tell(&mut self, told: TurnEvent) -> String {
         match told {
             TurnEvent::Doing(doing) => data("doing", &DoingBody::from(doing)),
-            TurnEvent::Text(text) => data("text", &TextBody { text }),
-            TurnEvent::Done(record) => data("done", &TurnBody::from(*record)),
+            TurnEvent::Text(text) => {
+                let html = self.html.as_mut().map(|html| html.push(&text));
+                data("text", &TextBody { text, html })
+            }
+            TurnEvent::Done(record) => data("done", &TurnBody::of(*record, self.html.is_some())),
             TurnEvent::Failed(error) => self.broke_off(&error.into()),
         }
     }
@@ -162,9 +188,10 @@ async fn turn(
     State(api): State<Api>,
     caller: Caller,
     Path(id): Path<String>,
+    Query(query): Query<HtmlQuery>,
 ) -> Result<Json<TurnBody>, Problem> {
     let id: TurnId = id.parse().map_err(|_| Problem::not_found("turn"))?;
-    Ok(Json(api.copilot.turn(&caller.tenant, &id).await?.into()))
+    Ok(Json(TurnBody::of(api.copilot.turn(&caller.tenant, &id).await?, query.html)))
 }
 
 async fn list(
@@ -182,8 +209,12 @@ async fn show(
     State(api): State<Api>,
     caller: Caller,
     Path(id): Path<String>,
+    Query(query): Query<HtmlQuery>,
 ) -> Result<Json<SessionBody>, Problem> {
-    Ok(Json(api.copilot.session(&caller.tenant, &session(&id)?).await?.into()))
+    Ok(Json(SessionBody::of(
+        api.copilot.session(&caller.tenant, &session(&id)?).await?,
+        query.html,
+    )))
 }
 
 async fn rename(

@@ -1,6 +1,6 @@
 //! Documents and collections over the wire.
 
-use agent::names::{CollectionName, DocumentId};
+use agent::names::{CollectionName, DocumentId, SectionId};
 use agent::ports::DocumentList;
 use axum::extract::{FromRequest, Multipart, Request, State};
 use engine::{Order, Upload};
@@ -9,6 +9,7 @@ use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::wire::chunks::ChunksBody;
 use super::wire::{
     CollectionBody, CollectionsBody, DeletedBody, DocumentBody, DocumentsBody, JobBody,
     NewCollection, SectionBody, SectionsBody,
@@ -43,6 +44,9 @@ pub(super) fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
             .gives_nothing(StatusCode::NO_CONTENT),
         Route::get("/api/documents/{id}/sections", READ, "Shows a document's headings", sections)
             .gives::<SectionsBody>(OK),
+        Route::get("/api/documents/{id}/chunks", READ, "Shows a document's chunks", chunks)
+            .query::<ChunksQuery>()
+            .gives::<ChunksBody>(OK),
     ];
     routes.extend([
         Route::get("/api/collections", READ, "Lists collections", collections)
@@ -102,6 +106,15 @@ struct ListQuery {
     after: Option<String>,
     #[serde(default)]
     limit: Option<usize>,
+}
+
+/// Which chunks are shown.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ChunksQuery {
+    /// Only of this section.
+    #[serde(default)]
+    section: Option<String>,
 }
 
 async fn add(
@@ -247,6 +260,23 @@ async fn sections(
     let id: DocumentId = read_id(&id, "document")?;
     let sections = api.knowledge.sections(&principal.tenant, &id).await?;
     Ok(Json(SectionsBody { sections: sections.into_iter().map(SectionBody::in_list).collect() }))
+}
+
+async fn chunks(
+    State(api): State<Api>,
+    principal: Caller,
+    Path(id): Path<String>,
+    Query(query): Query<ChunksQuery>,
+) -> Result<Json<ChunksBody>, Problem> {
+    let id: DocumentId = read_id(&id, "document")?;
+    let section: Option<SectionId> =
+        query.section.as_deref().map(|section| read_id(section, "section")).transpose()?;
+    if section.as_ref().is_some_and(|section| section.document != id) {
+        return Err(Problem::not_found("section"));
+    }
+    let ordinal = section.map(|section| section.ordinal);
+    let chunks = api.knowledge.chunks(&principal.tenant, &id, ordinal).await?;
+    Ok(Json(ChunksBody { chunks: chunks.into_iter().map(Into::into).collect() }))
 }
 
 async fn collections(

@@ -1,5 +1,7 @@
 //! Tools, the questions about them and the log of their calls over the wire.
 
+use std::time::Duration;
+
 use agent::identity::Timestamp;
 use agent::ports::ActivityList;
 use agent::tools::activity::ActivityFilter;
@@ -14,10 +16,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::wire::logins::{
+    LoggedInBody, LoggedOutBody, LoginBegunBody, LoginReturnBody, ToolLoginBody,
+};
 use super::wire::tools::{
-    AcceptBody, AcceptedBody, ActivitiesBody, ActivityBody, AnswerBody, ApprovalsBody, OffersBody,
-    PromptBody, PromptMessagesBody, ReadBody, TakenBackBody, ToolCallBody, ToolOutputBody,
-    ToolServersBody, ToolsBody,
+    AcceptBody, AcceptedBody, ActivitiesBody, ActivityBody, AnswerBody, ApprovalsBody, FollowBody,
+    FollowedBody, OffersBody, PromptBody, PromptMessagesBody, ReadBody, TakenBackBody,
+    ToolCallBody, ToolOutputBody, ToolServersBody, ToolsBody,
 };
 use super::{ADMIN, Api, OK, READ, WRITE, read_id};
 use crate::guard::Caller;
@@ -28,6 +33,9 @@ use crate::routes::Route;
 /// Lines of the activity log in one answer.
 const LINES: usize = 100;
 const LINES_MAX: usize = 1_000;
+
+/// How long an answer about a followed resource takes at most: shorter than anything in between gives up.
+pub const FOLLOW_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Lines that one export holds: a busy quarter. `until` of the next begins where it ends.
 const EXPORTED_MAX: usize = 50_000;
@@ -52,12 +60,33 @@ pub(super) fn routes() -> Vec<Route<Api>> {
         Route::post("/api/tool-servers/{id}/read", WRITE, "Reads a resource", read)
             .takes::<ReadBody>()
             .gives::<ToolOutputBody>(OK),
+        Route::post(
+            "/api/tool-servers/{id}/follow",
+            WRITE,
+            "Reads a resource when it has changed; waits up to half a minute for that",
+            follow,
+        )
+        .takes::<FollowBody>()
+        .gives::<FollowedBody>(OK),
         Route::post("/api/tool-servers/{id}/prompt", WRITE, "Gives a prompt's messages", prompt)
             .takes::<PromptBody>()
             .gives::<PromptMessagesBody>(OK),
         Route::post("/api/tool-servers/{id}/accept", ADMIN, "Accepts changed definitions", accept)
             .takes::<AcceptBody>()
             .gives::<AcceptedBody>(OK),
+        Route::post("/api/tool-servers/{id}/login", ADMIN, "Begins a login at a server", log_in)
+            .takes::<ToolLoginBody>()
+            .gives::<LoginBegunBody>(OK),
+        Route::post(
+            "/api/tool-servers/{id}/login/finish",
+            ADMIN,
+            "Ends a login with what the browser came back with",
+            finish_login,
+        )
+        .takes::<LoginReturnBody>()
+        .gives::<LoggedInBody>(OK),
+        Route::delete("/api/tool-servers/{id}/login", ADMIN, "Forgets a login", log_out)
+            .gives::<LoggedOutBody>(OK),
         Route::get("/api/approvals", WRITE, "Lists what waits for you, and your yeses", approvals)
             .gives::<ApprovalsBody>(OK),
         Route::post("/api/approvals/{id}", WRITE, "Answers an open question", answer)
@@ -235,6 +264,18 @@ async fn read(
     Ok(Json(api.host.read(&who, &id, &body.uri).await?.into()))
 }
 
+async fn follow(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<FollowBody>,
+) -> Result<Json<FollowedBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    let who = asked_here(&api, &caller, None);
+    let followed = api.host.follow(&who, &id, &body.uri, body.seen, FOLLOW_WAIT_MAX).await?;
+    Ok(Json(followed.into()))
+}
+
 async fn prompt(
     State(api): State<Api>,
     caller: Caller,
@@ -256,6 +297,37 @@ async fn accept(
     let tool = body.tool.map(|tool| read_id::<ToolName>(&tool, "tool")).transpose()?;
     let accepted = api.host.accept(&caller, &id, tool.as_ref()).await?;
     Ok(Json(AcceptedBody { accepted: accepted.into_iter().map(Into::into).collect() }))
+}
+
+async fn log_in(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<ToolLoginBody>,
+) -> Result<Json<LoginBegunBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    let begun = Box::pin(api.host.begin_login(&caller, &id, &body.redirect, body.scopes)).await?;
+    Ok(Json(begun.into()))
+}
+
+async fn finish_login(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<LoginReturnBody>,
+) -> Result<Json<LoggedInBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    let logged_in = api.host.finish_login(&caller, &id, body.returned).await?;
+    Ok(Json(LoggedInBody { logged_in }))
+}
+
+async fn log_out(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<LoggedOutBody>, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    Ok(Json(LoggedOutBody { logged_out: api.host.log_out(&caller, &id).await? }))
 }
 
 async fn approvals(State(api): State<Api>, caller: Caller) -> Result<Json<ApprovalsBody>, Problem> {

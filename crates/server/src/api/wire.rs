@@ -1,6 +1,10 @@
 //! The API's own words: what goes over the wire, apart from what we think in. Commands that ask a server read them back.
 
+pub mod attachments;
 pub mod chat;
+pub mod chunks;
+pub mod cost;
+pub mod logins;
 pub mod tools;
 
 use std::collections::BTreeMap;
@@ -440,6 +444,8 @@ pub struct CleanupBody {
     pub bookings_forgotten: u64,
     /// Calls of tools, and approvals.
     pub tool_records_forgotten: u64,
+    /// Tasks of other agents.
+    pub agent_tasks_forgotten: u64,
 }
 
 impl From<CleanupReport> for CleanupBody {
@@ -452,6 +458,7 @@ impl From<CleanupReport> for CleanupBody {
             sessions_forgotten: report.sessions_forgotten,
             bookings_forgotten: report.bookings_forgotten,
             tool_records_forgotten: report.tool_records_forgotten,
+            agent_tasks_forgotten: report.agent_tasks_forgotten,
         }
     }
 }

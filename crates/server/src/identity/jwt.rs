@@ -104,6 +104,10 @@ impl Jwt {
         &self.settings
     }
 
+    pub(crate) fn issuer(&self) -> &str {
+        &self.settings.issuer
+    }
+
     /// Where it is said whose tokens a path takes.
     pub(crate) fn metadata_address(&self, path: &str) -> Option<String> {
         let resource = self.settings.resource()?;
@@ -137,7 +141,7 @@ impl Jwt {
             .claims;
         let until = check_times(&claims, now)?;
         let principal = self.principal(&claims)?;
-        Ok(Identified { principal, ground: Ground::Token { until } })
+        Ok(Identified { principal, ground: Ground::Token { until }, visit: None })
     }
 
     fn validation(&self, algorithm: Algorithm) -> Validation {

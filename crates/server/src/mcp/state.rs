@@ -1,18 +1,51 @@
 //! What a client keeps for us between two rounds of one call: sealed, soon stale, and good for that caller and call alone.
 
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::identity::Principal;
 use agent::ports::{Entropy, PortError};
 use rmcp::model::{ErrorData, JsonObject, RequestStateCodec, SealOptions};
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 /// How long somebody may think about a question that a call asks.
 const THINKING_MAX: Duration = Duration::from_secs(15 * 60);
 
+/// States whose use is remembered: each is forgotten when it would be stale anyway.
+const OPENED_MAX: usize = 100_000;
+
 /// Seals states. A new key with every start: no call outlives the process.
 pub(crate) struct Seal {
     codec: RequestStateCodec,
+    next: AtomicU64,
+    /// The numbers of states that were opened, oldest first.
+    opened: Mutex<Opened>,
+}
+
+#[derive(Default)]
+struct Opened {
+    numbers: HashSet<u64>,
+    order: VecDeque<(Instant, u64)>,
+}
+
+impl Opened {
+    /// Takes a number; false if it was taken before.
+    fn take(&mut self, number: u64, now: Instant) -> bool {
+        while let Some((at, old)) = self.order.front().copied()
+            && (self.order.len() >= OPENED_MAX || now.duration_since(at) > THINKING_MAX)
+        {
+            self.order.pop_front();
+            self.numbers.remove(&old);
+        }
+        let is_new = self.numbers.insert(number);
+        if is_new {
+            self.order.push_back((now, number));
+        }
+        is_new
+    }
 }
 
 /// What a state belongs to.
@@ -31,22 +64,29 @@ impl Seal {
         let codec = RequestStateCodec::try_new(key);
         let broken =
             |error| PortError::Broken { what: "a key to seal with", source: Box::new(error) };
-        Ok(Self { codec: codec.map_err(broken)? })
+        let codec = codec.map_err(broken)?;
+        Ok(Self { codec, next: AtomicU64::new(0), opened: Mutex::default() })
     }
 
     pub(crate) fn seal(&self, state: &str, belongs: &Belongs<'_>) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let state = format!("{number} {state}");
         let bound = belongs.digest();
         let options = SealOptions::new().associated_data(&bound).ttl(THINKING_MAX);
         self.codec.seal_with(state.as_bytes(), &options)
     }
 
-    /// The state, if it is ours, fresh, and of this call.
+    /// The state, if it is ours, fresh, of this call, and opened for the first time.
     pub(crate) fn open(&self, sealed: &str, belongs: &Belongs<'_>) -> Result<String, ErrorData> {
         // Why it cannot be opened is of use only to somebody who tries to make one.
         let refused =
             || ErrorData::invalid_params("requestState does not belong to this call", None);
         let opened = self.codec.open_with(sealed, &belongs.digest()).map_err(|_| refused())?;
-        String::from_utf8(opened).map_err(|_| refused())
+        let opened = String::from_utf8(opened).map_err(|_| refused())?;
+        let (number, state) = opened.split_once(' ').ok_or_else(refused)?;
+        let number = number.parse().map_err(|_| refused())?;
+        let mut known = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.take(number, Instant::now()) { Ok(state.to_owned()) } else { Err(refused()) }
     }
 }
 
@@ -101,7 +141,6 @@ mod tests {
             |principal, method, name, arguments| Belongs { principal, method, name, arguments };
         let right = || of(&mina, "tools/call", "delete", Some(&arguments));
         let sealed = seal.seal("step 2", &right());
-        assert_eq!(seal.open(&sealed, &right()).unwrap(), "step 2");
         for belongs in [
             of(&joon, "tools/call", "delete", Some(&arguments)),
             of(&other, "tools/call", "delete", Some(&arguments)),
@@ -112,6 +151,19 @@ mod tests {
         ] {
             assert!(seal.open(&sealed, &belongs).is_err());
         }
+        assert_eq!(seal.open(&sealed, &right()).unwrap(), "step 2");
+    }
+
+    #[test]
+    fn a_state_opens_once() {
+        let seal = Seal::new(&Fixed).unwrap();
+        let mina = principal("a", "mina");
+        let belongs =
+            || Belongs { principal: &mina, method: "tools/call", name: "x", arguments: None };
+        let (one, other) = (seal.seal("state", &belongs()), seal.seal("state", &belongs()));
+        assert_eq!(seal.open(&one, &belongs()).unwrap(), "state");
+        assert!(seal.open(&one, &belongs()).is_err());
+        assert_eq!(seal.open(&other, &belongs()).unwrap(), "state");
     }
 
     #[test]

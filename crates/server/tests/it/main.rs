@@ -13,4 +13,5 @@ mod limits;
 mod pages;
 mod table;
 mod tokens;
+mod visits;
 mod world;

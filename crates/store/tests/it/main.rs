@@ -32,6 +32,8 @@ async fn the_redb_store_keeps_every_contract() {
     contracts::sessions::keeps_its_promise(&store).await;
     contracts::ledger::keeps_its_promise(&store).await;
     contracts::tools::keeps_its_promise(&store).await;
+    contracts::tasks::keeps_its_promise(&store).await;
+    contracts::research::keeps_its_promise(&store).await;
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agent::identity::Principal;
-use agent::model::{Message, ModelRequest, ToolCall, ToolChoice};
+use agent::model::{Message, ModelError, ModelRequest, ToolCall, ToolChoice};
 use agent::ports::ActivityList;
 use agent::tools::activity::{Activity, Ending};
 use agent::tools::naming::ServerId;
@@ -16,11 +16,13 @@ use testkit::tool_records::MemoryToolRecords;
 use testkit::tool_server::{Answer, ToolServer, legacy, reads, said, silent, tools};
 
 use super::*;
-use crate::tools::{HostParts, HostRules, Launch, LoginSettings, ServerSettings, Waits};
+use crate::tools::{
+    HostParts, HostRules, Launch, LoginSettings, ProgramLimits, ServerSettings, Waits,
+};
 
 /// Says what it was told to, in order, and no afterwards.
 #[derive(Default)]
-struct Scripted {
+pub(super) struct Scripted {
     replies: Mutex<Vec<Reply>>,
     asked: Mutex<Vec<Asked>>,
 }
@@ -38,7 +40,7 @@ impl Person for Scripted {
     }
 }
 
-fn person(replies: &[Reply]) -> Arc<Scripted> {
+pub(super) fn person(replies: &[Reply]) -> Arc<Scripted> {
     Arc::new(Scripted { replies: Mutex::new(replies.to_vec()), asked: Mutex::default() })
 }
 
@@ -55,7 +57,7 @@ async fn server(list: Vec<Value>, text: Option<&'static str>) -> ToolServer {
     .await
 }
 
-fn host(servers: &[(&str, &ToolServer)]) -> Host {
+pub(super) fn host(servers: &[(&str, &ToolServer)]) -> Host {
     let long = Duration::from_secs(20);
     let settings = |(name, fake): &(&str, &ToolServer)| ServerSettings {
         id: ServerId::for_name(name),
@@ -66,25 +68,26 @@ fn host(servers: &[(&str, &ToolServer)]) -> Host {
         waits: Waits { connect: long, list: long, call: long, call_total: long },
         roots: Vec::new(),
         login: LoginSettings::default(),
+        limits: ProgramLimits::default(),
     };
     let parts = HostParts {
         records: Arc::new(MemoryToolRecords::default()),
         clock: Arc::new(HandClock::at(1_000)),
         tasks: Tasks::new(),
-        model: None,
+        lending: None,
         logins: None,
     };
     let servers = servers.iter().map(settings).collect();
     Host::new(parts, HostRules { servers, tenants: vec![tenant()], ..HostRules::default() })
 }
 
-fn world_with(writer: &ScriptedModel, host: &Host) -> World {
+pub(super) fn world_with(writer: &ScriptedModel, host: &Host) -> World {
     let judge =
         ScriptedModel::answering("judge", |_| ScriptedModel::new("judge").script_saying(VERDICT));
     World { host: Some(host.clone()), ..world().with(Some(&judge), Some(writer)) }
 }
 
-fn asks(text: &str, person: &Arc<Scripted>) -> Question {
+pub(super) fn asks(text: &str, person: &Arc<Scripted>) -> Question {
     let asked = Whom::Person(Arc::clone(person) as Arc<dyn Person>);
     question(text).with_tools(ToolUser { principal: Principal::local_owner(), asked })
 }
@@ -238,6 +241,31 @@ async fn what_a_tool_gives_is_cut_and_fenced() {
     assert_eq!(told[0].matches(">>>").count(), 1);
     let part = record.context.iter().find(|part| part.kind == agent::context::PartKind::ToolResult);
     assert!(part.is_some_and(|part| part.tokens < part.wanted), "{part:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_is_told_to_the_model_which_may_call_again() {
+    let notes = server(vec![reads("search")], Some("three notes")).await;
+    let host = host(&[("notes", &notes)]);
+    let why = "the arguments of its call to `notes__search` are no JSON".to_owned();
+    let garbled = || ModelError::BrokenCall { model: "writer".to_owned(), why: why.clone() };
+    let writer = ScriptedModel::new("writer")
+        .fails(garbled())
+        .calls("notes__search", json!({}))
+        .says("Three of them [1].");
+    let record = turn(&world_with(&writer, &host), &person(&[])).await;
+    assert_eq!((record.answer.as_str(), record.outcome), ("Three of them [1].", Outcome::Answered));
+    assert_eq!((notes.count("tools/call"), writer.requests().len()), (1, 3));
+    let Some(Message::User { text }) = writer.requests()[1].messages.last().cloned() else {
+        panic!()
+    };
+    assert!(text.contains("could not be read and was not made") && text.contains(&why), "{text}");
+    // It is told only as often as there are rounds; then it has to do without.
+    let writer = ScriptedModel::new("writer");
+    let writer = (0..3).fold(writer, |writer, _| writer.fails(garbled())).says("At [1].");
+    let record = turn(&world_with(&writer, &host), &person(&[])).await;
+    assert_eq!((record.answer.as_str(), writer.requests().len()), ("At [1].", 4));
+    assert_eq!(writer.requests()[3].tool_choice, ToolChoice::Never);
 }
 
 #[tokio::test]

@@ -47,7 +47,7 @@ fn host(world: &World) -> Host {
         records: Arc::new(MemoryToolRecords::default()),
         clock: Arc::clone(&world.clock) as Arc<dyn agent::ports::Clock>,
         tasks: world.tasks.clone(),
-        model: None,
+        lending: None,
         logins: None,
     };
     let tenants = vec![TenantId::local()];

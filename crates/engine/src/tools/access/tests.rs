@@ -141,6 +141,76 @@ async fn where_there_is_no_browser_it_is_said_how_to_log_in() {
 }
 
 #[test]
+fn only_pages_of_the_web_are_shown_to_anybody() {
+    for address in [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "-x",
+        "$(touch x)",
+        "`touch x`",
+        "https://",
+        "http://id.example.com/authorize",
+        "https://id.example.com@evil.net/authorize",
+        "https://id.example.com/\u{202e}gro",
+        "https://id.example.com/a\nb",
+    ] {
+        assert_eq!(host_of(address), None, "{address}");
+    }
+    assert_eq!(host_of("https://id.example.com/a?b=$(x)").unwrap(), "id.example.com");
+    assert_eq!(host_of("http://127.0.0.1:8080/authorize").unwrap(), "127.0.0.1");
+}
+
+/// Notes that it was asked to show something.
+#[derive(Default)]
+struct Asked(Lock<Vec<String>>);
+
+impl Browser for Asked {
+    fn redirect(&self) -> &str {
+        "http://127.0.0.1:1/callback"
+    }
+
+    fn visit<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        self.0.lock().unwrap().push(address.to_owned());
+        Box::pin(std::future::ready(Err("closed".to_owned())))
+    }
+}
+
+#[tokio::test]
+async fn a_login_page_that_is_none_is_not_shown() {
+    for page in ["javascript:alert(1)", "file:///etc/passwd", "https://a:b@id.example.com/x"] {
+        let (mut access, ..) = access("https://id.example.com", SERVER).await;
+        let browser = Arc::new(Asked::default());
+        access.parts.browser = Some(Arc::clone(&browser) as _);
+        access.parts.outside = Arc::new(Elsewhere(page));
+        access.settings.client_id = Some("me".to_owned());
+        let challenge = format!("Bearer resource_metadata=\"{METADATA}\"");
+        assert!(access.log_in(&challenge, None).await.is_err(), "{page}");
+        assert!(browser.0.lock().unwrap().is_empty(), "{page}");
+    }
+}
+
+/// A login whose page is somewhere else.
+struct Elsewhere(&'static str);
+
+impl Outside for Elsewhere {
+    fn send<'a>(
+        &'a self,
+        server: &'a str,
+        request: http::Request<Vec<u8>>,
+    ) -> BoxFuture<'a, Result<http::Response<Vec<u8>>, String>> {
+        Box::pin(async move {
+            let web = Web { issuer: "https://id.example.com", sent: Lock::default() };
+            let mut response = web.send(server, request).await?;
+            let page = "https://id.example.com/authorize";
+            let body = String::from_utf8_lossy(response.body()).replace(page, self.0);
+            *response.body_mut() = body.into_bytes();
+            Ok(response)
+        })
+    }
+}
+
+#[test]
 fn secrets_are_not_printed() {
     let settings = LoginSettings {
         client_secret: Some("hush".to_owned()),

@@ -97,6 +97,32 @@ async fn a_program_that_floods_standard_error_or_talks_nonsense_still_works() {
 }
 
 #[tokio::test]
+async fn a_program_that_writes_a_line_without_end_costs_its_own_call() {
+    let answer = "head -c 100000000 /dev/zero | tr '\\0' 'x'";
+    let (flood, fine) = (program("flood", &script(answer)), program("fine", &script("echo ok")));
+    let world = world(vec![flood, fine]);
+    let error = world.call("flood__env", json!({})).await.unwrap_err();
+    assert!(matches!(error, CallError::Lost(_) | CallError::TimedOut(_)), "{error:?}");
+    assert_eq!(world.call("fine__env", json!({})).await.unwrap().text, "ok");
+    world.tasks.stop(Duration::from_secs(20)).await;
+}
+
+#[tokio::test]
+async fn what_a_program_leaves_behind_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("left").display().to_string();
+    let answer = format!("sleep 1000 >/dev/null 2>&1 & echo $! > {path}; kill -9 $$");
+    let world = world(vec![program("sh", &script(&answer))]);
+    let error = world.call("sh__env", json!({})).await.unwrap_err();
+    assert!(matches!(error, CallError::Lost(_)), "{error:?}");
+    let left = std::fs::read_to_string(&path).unwrap().trim().to_owned();
+    while is_running(&left) {
+        tokio::task::yield_now().await;
+    }
+    world.tasks.stop(Duration::from_secs(20)).await;
+}
+
+#[tokio::test]
 async fn a_program_that_dies_in_a_call_is_started_again_for_the_next_one_and_the_call_is_not_repeated()
  {
     let folder = tempfile::tempdir().unwrap();
@@ -121,7 +147,7 @@ async fn standard_error_is_kept_in_a_file_of_its_own() {
         records: Arc::new(MemoryToolRecords::default()),
         clock: Arc::new(HandClock::at(1)),
         tasks: tasks.clone(),
-        model: None,
+        lending: None,
         logins: None,
     };
     let rules = HostRules {

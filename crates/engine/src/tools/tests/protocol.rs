@@ -1,7 +1,11 @@
 //! The rest of the protocol: progress, changes, roots, and what servers of the old era ask back.
 
 use super::*;
+use agent::ledger::{Component, Day};
+use agent::ports::Ledger as _;
+use agent::price::PriceList;
 use testkit::scripted_model::ScriptedModel;
+use testkit::sessions::MemorySessions;
 use testkit::tool_server::result;
 
 /// A server of the old era whose tool asks the client this before it answers; it answers with the reply.
@@ -39,8 +43,13 @@ async fn a_form_of_the_old_era_reaches_the_person_whose_call_is_running() {
 async fn our_model_answers_a_server_after_a_yes_and_only_as_much_as_is_left() {
     let model = ScriptedModel::new("ours").says("Hello.").says("Hi.").says("Yes?").says("Again?");
     let fake = asking(sampling()).await;
-    let lent: Arc<dyn LanguageModel> = Arc::new(model.clone());
-    let world = world_with(vec![at("old", &fake)], Some(lent));
+    let ledger = Arc::new(MemorySessions::default());
+    let lending = Lending {
+        model: Arc::new(model.clone()),
+        ledger: Arc::clone(&ledger) as _,
+        prices: PriceList::default(),
+    };
+    let world = world_with(vec![at("old", &fake)], Some(lending));
     let refused = world.call("old__ask", json!({})).await.unwrap();
     assert!(refused.text.contains("refused"), "{}", refused.text);
     assert_eq!(model.requests().len(), 0);
@@ -53,6 +62,13 @@ async fn our_model_answers_a_server_after_a_yes_and_only_as_much_as_is_left() {
     assert!(texts[0].contains("Hello."), "{texts:?}");
     assert!(texts[4].contains("budget"), "{texts:?}");
     assert_eq!(model.requests().len(), 4);
+    let booked = ledger.booked(&TenantId::local(), Day(0), Day(u32::MAX)).await.unwrap();
+    let [booking] = booked.as_slice() else { panic!("{booked:?}") };
+    assert_eq!(
+        (booking.account.component, booking.account.session.as_str()),
+        (Component::Tools, "s1")
+    );
+    assert_eq!(booking.spent.calls, 4);
     let asked = world.person.asked.lock().unwrap();
     let Question::Sample { prompt, tokens_max, .. } = &asked[0] else { panic!("{asked:?}") };
     assert_eq!((prompt.as_str(), *tokens_max), ("[system] Be short.\nHi?", 20));

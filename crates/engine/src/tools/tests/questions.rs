@@ -61,6 +61,19 @@ async fn a_form_that_is_refused_or_filled_in_wrongly_gives_nothing_away() {
 }
 
 #[tokio::test]
+async fn a_form_that_asks_for_a_secret_is_not_shown_to_anybody() {
+    let mut asks = form();
+    asks["params"]["requestedSchema"] = json!({"type": "object",
+        "properties": {"password": {"type": "string"}}, "required": ["password"]});
+    let fake = curious(asks).await;
+    let world = world(vec![at("new", &fake)]);
+    world.will_say([filled(&json!({"password": "hush"}))]);
+    let output = world.call("new__greet", json!({})).await.unwrap();
+    assert!(output.text.contains("decline") && !output.text.contains("hush"), "{}", output.text);
+    assert_eq!(world.asked(), 0);
+}
+
+#[tokio::test]
 async fn an_address_is_shown_with_its_host_and_a_strange_one_is_not_shown_at_all() {
     let link = |url: &str| {
         json!({"method": "elicitation/create", "params": {"mode": "url", "message": "Log in",

@@ -126,7 +126,7 @@ fn a_call_that_is_not_whole_is_never_made() {
     let call = |arguments: &str| part(json!(0), Some("a"), Some("x"), json!(arguments));
     check_fault(
         &[call("{\"n\":"), finish("tool_calls")],
-        "Malformed(\"the arguments of its call to `x` are no JSON",
+        "Call(\"the arguments of its call to `x` are no JSON",
     );
     check_fault(&[call("[1]"), finish("tool_calls")], "are no object");
     check_fault(

@@ -1,14 +1,16 @@
 //! Asking a server, and reading its answer as it comes.
 
 use agent::memory::SessionId;
+use agent::tools::attachment::Attachment;
 use anyhow::{Context, Result, bail};
 use reqwest::{Method, Request, Response};
 use serde::Deserialize;
 use server::api::chat::CostWanted;
 use server::api::wire::chat::{
-    AskBody, CostBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody,
-    SessionBody, SessionsBody, TextBody, TurnBody,
+    AskBody, DoingBody, MemoryBody, MemoryEditBody, RenameBody, RollBackBody, SessionBody,
+    SessionsBody, TextBody, TurnBody,
 };
+use server::api::wire::cost::CostBody;
 
 use super::{Client, found};
 use crate::backend::Told;
@@ -72,9 +74,12 @@ impl Client {
     pub(crate) async fn ask_question(
         &self,
         question: String,
+        attach: Vec<Attachment>,
         session: Option<&SessionId>,
     ) -> Result<RemoteAsking> {
-        let body = AskBody { question, session: session.map(ToString::to_string) };
+        let attach = attach.into_iter().map(Into::into).collect();
+        let session = session.map(ToString::to_string);
+        let body = AskBody { question, session, html: false, attach };
         let response = self.send(self.post(&["chat"], &body)?).await?;
         Ok(RemoteAsking { response, waiting: Vec::new() })
     }

@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use agent::tools::question::Person;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use engine::tools::Browser;
 use reqwest::{Method, Request};
 use serde_json::{Map, Value};
+use server::api::wire::logins::{
+    LoggedInBody, LoggedOutBody, LoginBegunBody, LoginReturnBody, ToolLoginBody,
+};
 use server::api::wire::tools::{
-    AcceptBody, AcceptedBody, ActivitiesBody, AnswerBody, ApprovalsBody, OffersBody, PromptBody,
-    PromptMessagesBody, ReadBody, TakenBackBody, ToolCallBody, ToolOutputBody, ToolServersBody,
-    ToolsBody,
+    AcceptBody, AcceptedBody, ActivitiesBody, AnswerBody, ApprovalsBody, FollowBody, FollowedBody,
+    OffersBody, PromptBody, PromptMessagesBody, ReadBody, TakenBackBody, ToolCallBody,
+    ToolOutputBody, ToolServersBody, ToolsBody,
 };
 
 use super::Client;
@@ -58,6 +62,18 @@ impl Client {
         self.while_asking(self.read(request), person).await
     }
 
+    pub(crate) async fn follow_resource(
+        &self,
+        server: &str,
+        uri: &str,
+        seen: Option<u64>,
+        person: &dyn Person,
+    ) -> Result<FollowedBody> {
+        let body = FollowBody { uri: uri.to_owned(), seen };
+        let request = self.post(&["tool-servers", server, "follow"], &body)?;
+        self.while_asking(self.read(request), person).await
+    }
+
     pub(crate) async fn prompt(
         &self,
         server: &str,
@@ -68,6 +84,30 @@ impl Client {
         let body = PromptBody { name: name.to_owned(), arguments };
         let request = self.post(&["tool-servers", server, "prompt"], &body)?;
         self.while_asking(self.read(request), person).await
+    }
+
+    /// Logs in at a server of the other Saem, with the browser here.
+    pub(crate) async fn log_in(
+        &self,
+        server: &str,
+        browser: &dyn Browser,
+        scopes: Vec<String>,
+    ) -> Result<bool> {
+        let body = ToolLoginBody { redirect: browser.redirect().to_owned(), scopes };
+        let begun: LoginBegunBody =
+            self.read(self.post(&["tool-servers", server, "login"], &body)?).await?;
+        let Some(page) = begun.page else { return Ok(begun.logged_in) };
+        let returned = browser.visit(&page).await.map_err(|why| anyhow!(why))?;
+        let finish = ["tool-servers", server, "login", "finish"];
+        let body = LoginReturnBody { returned };
+        let done: LoggedInBody = self.read(self.post(&finish, &body)?).await?;
+        Ok(done.logged_in)
+    }
+
+    pub(crate) async fn log_out(&self, server: &str) -> Result<bool> {
+        let url = self.url(&["tool-servers", server, "login"])?;
+        let done: LoggedOutBody = self.read(Request::new(Method::DELETE, url)).await?;
+        Ok(done.logged_out)
     }
 
     pub(crate) async fn accept_tools(

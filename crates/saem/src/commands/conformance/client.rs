@@ -12,7 +12,7 @@ use agent::tools::question::{Person, Question, Reply, defaults};
 use anyhow::{Context, Result, bail};
 use engine::tools::{
     Browser, Caller, Enterprise, Entry, Grant, Host, HostParts, HostRules, Launch, LoginParts,
-    LoginSettings, ServerSettings, ServerState, Waits,
+    LoginSettings, ProgramLimits, ServerSettings, ServerState, Waits,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -37,7 +37,7 @@ pub(super) async fn run(config: &Config, url: String) -> Result<()> {
         records: Arc::new(installation.store.clone()),
         clock: Arc::new(SystemClock),
         tasks: installation.tasks().clone(),
-        model: None,
+        lending: None,
         logins: Some(LoginParts {
             browser: Some(Arc::new(NoPerson)),
             ..logins::parts(&installation.folder, crate::wiring::egress(config)?)?
@@ -63,6 +63,7 @@ fn server(url: String, context: &Value) -> ServerSettings {
         waits,
         roots: Vec::new(),
         login: login(context),
+        limits: ProgramLimits::default(),
     }
 }
 

@@ -103,6 +103,7 @@ impl Browser for Listening {
 /// On standard error: standard output may be read by a program.
 fn show(address: &str) -> std::io::Result<()> {
     use std::io::Write;
+    let address = agent::tools::suspicion::clean(address);
     writeln!(std::io::stderr(), "Open this page in your browser:\n\n  {address}\n")
 }
 

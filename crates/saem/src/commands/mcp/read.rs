@@ -1,4 +1,4 @@
-//! `saem mcp read`: a resource of a server, or the list of them.
+//! `saem mcp read`: a resource of a server, once or as it changes, or the list of them.
 
 use std::process::ExitCode;
 
@@ -34,4 +34,34 @@ pub(crate) async fn run(
     output.json(&read)?;
     output.line(&read.text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a resource, and again whenever it has changed.
+pub(crate) async fn follow(
+    config: &Config,
+    server: &str,
+    uri: &str,
+    output: &Output,
+) -> Result<ExitCode> {
+    let server = server_named(server);
+    let (person, attendance) = person::at_hand(false);
+    let asked = Asked { person, attendance };
+    let backend = Backend::tools_of(config).await?;
+    let following = async {
+        let mut seen = None;
+        loop {
+            let followed = backend.follow(&server, uri, seen, &asked).await?;
+            seen = Some(followed.state);
+            if let Some(resource) = followed.resource {
+                output.json(&resource)?;
+                output.line(&resource.text)?;
+            }
+        }
+    };
+    let ended: Result<()> = tokio::select! {
+        failed = following => failed,
+        stopped = tokio::signal::ctrl_c() => stopped.map_err(Into::into),
+    };
+    backend.close().await;
+    ended.map(|()| ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent::tools::naming::ServerId;
 use agent::tools::policy::{ServerRules, Trust};
 use anyhow::{Context, Result, bail};
-use engine::tools::{Launch, ServerSettings, Waits};
+use engine::tools::{Launch, ProgramLimits, ServerSettings, Waits};
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
@@ -25,7 +25,7 @@ pub(super) enum Strictness {
 }
 
 /// Keys that mean something here, in our own file.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 19] = [
     "command",
     "args",
     "env",
@@ -42,6 +42,9 @@ const KEYS: [&str; 16] = [
     "list_seconds_max",
     "call_seconds_max",
     "call_total_seconds_max",
+    "memory_mib_max",
+    "files_max",
+    "processes_max",
 ];
 
 #[derive(Debug, Default, Deserialize)]
@@ -67,6 +70,9 @@ pub(super) struct Entry {
     list_seconds_max: Option<u64>,
     call_seconds_max: Option<u64>,
     call_total_seconds_max: Option<u64>,
+    memory_mib_max: Option<u64>,
+    files_max: Option<u64>,
+    processes_max: Option<u64>,
 }
 
 /// Reads a server, its variables filled in.
@@ -94,7 +100,12 @@ pub(super) fn read(
 }
 
 impl Entry {
-    pub(super) fn settings(self, name: &str, waits: Waits) -> Result<ServerSettings> {
+    pub(super) fn settings(
+        self,
+        name: &str,
+        waits: Waits,
+        limits: ProgramLimits,
+    ) -> Result<ServerSettings> {
         let seconds = |own: Option<u64>, general: Duration| {
             own.map_or(general, |seconds| Duration::from_secs(seconds.max(1)))
         };
@@ -103,6 +114,11 @@ impl Entry {
             list: seconds(self.list_seconds_max, waits.list),
             call: seconds(self.call_seconds_max, waits.call),
             call_total: seconds(self.call_total_seconds_max, waits.call_total),
+        };
+        let limits = ProgramLimits {
+            memory_mebibytes_max: self.memory_mib_max.unwrap_or(limits.memory_mebibytes_max),
+            files_max: self.files_max.unwrap_or(limits.files_max),
+            processes_max: self.processes_max.unwrap_or(limits.processes_max),
         };
         let kind = self.kind.as_deref().unwrap_or_default();
         if kind.eq_ignore_ascii_case("sse") {
@@ -129,6 +145,7 @@ impl Entry {
             waits,
             roots: self.roots,
             login: self.oauth.settings()?,
+            limits,
         })
     }
 }

@@ -1,9 +1,6 @@
-//! Conversations over the wire: turns, sessions, what is remembered, and what it costs.
-
-use std::collections::BTreeMap;
+//! Conversations over the wire: turns, sessions, and what is remembered.
 
 use agent::context::{Part, PartKind, Trust};
-use agent::ledger::{Projection, Spent};
 use agent::memory::{Entities, Entity, Memory, NewEntity, Session, Version};
 use agent::menu::MenuLink;
 use agent::ports::SessionLine;
@@ -14,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::FoundBody;
+use super::attachments::AttachBody;
+use crate::rich::{HtmlChange, blocks};
 
 /// A question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +22,12 @@ pub struct AskBody {
     /// The conversation that it belongs to; a new one, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The answer's blocks as safe HTML too.
+    #[serde(default)]
+    pub html: bool,
+    /// What is to be read with it: resources and prompts of servers of tools. With a prompt, the question may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attach: Vec<AttachBody>,
 }
 
 /// What Saem is doing.
@@ -70,6 +75,9 @@ impl From<Doing> for DoingBody {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TextBody {
     pub text: String,
+    /// What it changes of the answer's HTML, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<HtmlChange>,
 }
 
 /// A turn: what was said, and how it came about.
@@ -98,6 +106,18 @@ pub struct TurnBody {
     pub took_milliseconds: u64,
     pub notes: Vec<String>,
     pub persisted: bool,
+    /// The answer's blocks as safe HTML, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<Vec<String>>,
+}
+
+impl TurnBody {
+    /// The turn, with its answer as HTML too if that is wanted.
+    #[must_use]
+    pub fn of(record: TurnRecord, html: bool) -> Self {
+        let turn = Self::from(record);
+        Self { html: html.then(|| blocks(&turn.answer)), ..turn }
+    }
 }
 
 /// A passage that an answer names.
@@ -183,6 +203,7 @@ impl From<TurnRecord> for TurnBody {
             took_milliseconds: record.took_milliseconds,
             notes: record.notes,
             persisted: record.persisted,
+            html: None,
         }
     }
 }
@@ -231,6 +252,7 @@ impl From<Part> for PartBody {
             PartKind::Question => "question",
             PartKind::Tools => "tools",
             PartKind::ToolResult => "tool_result",
+            PartKind::Attachment => "attachment",
         };
         let trust = match part.trust {
             Trust::Ours => "ours",
@@ -310,9 +332,11 @@ impl SessionBody {
     }
 }
 
-impl From<SessionView> for SessionBody {
-    fn from(view: SessionView) -> Self {
-        let turns = view.turns.into_iter().map(Into::into).collect();
+impl SessionBody {
+    /// The conversation with its turns, their answers as HTML too if that is wanted.
+    #[must_use]
+    pub fn of(view: SessionView, html: bool) -> Self {
+        let turns = view.turns.into_iter().map(|record| TurnBody::of(record, html)).collect();
         Self { turns, ..Self::head(view.session) }
     }
 }
@@ -421,68 +445,4 @@ impl From<NewEntityBody> for NewEntity {
 #[serde(deny_unknown_fields)]
 pub struct RollBackBody {
     pub version: u64,
-}
-
-/// What was spent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CostBody {
-    /// The first and the last day, as `2026-11-15`.
-    pub from: String,
-    pub to: String,
-    /// By component, session, day or model, as it was asked for.
-    pub spent: BTreeMap<String, SpentBody>,
-    pub total: SpentBody,
-    /// What a month would cost; none before the first turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub projection: Option<ProjectionBody>,
-}
-
-/// What was spent under one head.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SpentBody {
-    pub calls: u64,
-    /// Calls whose price nobody knows: their cost is not in `dollars`.
-    pub calls_without_price: u64,
-    pub tokens_in: u64,
-    pub tokens_cached: u64,
-    pub tokens_out: u64,
-    pub dollars: f64,
-}
-
-impl From<Spent> for SpentBody {
-    fn from(spent: Spent) -> Self {
-        Self {
-            calls: spent.calls,
-            calls_without_price: spent.calls_without_price,
-            tokens_in: spent.usage.input,
-            tokens_cached: spent.usage.cached,
-            tokens_out: spent.usage.output,
-            dollars: spent.cost.dollars(),
-        }
-    }
-}
-
-/// What a month would cost, from this installation's own averages.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProjectionBody {
-    pub sessions_per_day: f64,
-    pub turns_per_session: f64,
-    /// Turns that the averages are of.
-    pub turns_seen: u64,
-    pub memory_dollars: f64,
-    pub answer_dollars: f64,
-    pub total_dollars: f64,
-}
-
-impl From<Projection> for ProjectionBody {
-    fn from(projection: Projection) -> Self {
-        Self {
-            sessions_per_day: projection.load.sessions_per_day,
-            turns_per_session: projection.load.turns_per_session,
-            turns_seen: projection.turns_seen,
-            memory_dollars: projection.memory,
-            answer_dollars: projection.answers,
-            total_dollars: projection.total(),
-        }
-    }
 }

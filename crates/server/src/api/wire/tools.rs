@@ -7,7 +7,7 @@ use agent::tools::policy::{Approval, Extent, Grant, Standing};
 use agent::tools::question::{Question, Reply};
 use agent::tools::suspicion::Finding;
 use engine::tools::{
-    Catalogue, Entry, OpenQuestion, PromptLine, ResourceLine, ServerLine, ServerState,
+    Catalogue, Entry, Followed, OpenQuestion, PromptLine, ResourceLine, ServerLine, ServerState,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,6 +198,32 @@ pub struct AcceptedBody {
 #[serde(deny_unknown_fields)]
 pub struct ReadBody {
     pub uri: String,
+}
+
+/// Which resource is followed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FollowBody {
+    pub uri: String,
+    /// The `state` of the answer before; the resource as it is now, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u64>,
+}
+
+/// A followed resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FollowedBody {
+    /// Names the state that it is in.
+    pub state: u64,
+    /// Left out if it is still in the state that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<ToolOutputBody>,
+}
+
+impl From<Followed> for FollowedBody {
+    fn from(Followed { state, output }: Followed) -> Self {
+        Self { state, resource: output.map(Into::into) }
+    }
 }
 
 /// Which prompt is run.

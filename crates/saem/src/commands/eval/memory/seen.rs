@@ -88,6 +88,7 @@ fn bare<'a>(question: &'a str, nothing: &'a Entities) -> Material<'a> {
         passages: &[],
         is_partial: false,
         has_tools: false,
+        has_attachments: false,
     }
 }
 

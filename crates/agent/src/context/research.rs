@@ -1,0 +1,168 @@
+//! What the agents of a research run get to read.
+
+use super::{Shown, language_name, unfenced};
+use crate::language::Language;
+use crate::model::{Message, repair_json};
+use crate::research::call::Purpose;
+use crate::research::message::{ProviderId, SearchStep};
+use crate::research::source::Source;
+use crate::text::clip;
+
+const PLAN: &str = include_str!("../../prompts/research_plan.md");
+const CHOOSE: &str = include_str!("../../prompts/research_choose.md");
+const ASSESS: &str = include_str!("../../prompts/research_assess.md");
+const WRITE: &str = include_str!("../../prompts/research_write.md");
+
+/// Bytes of sources that one question to a model shows, and of one of them: about 4,000 tokens, which leaves half of
+/// a small model's context.
+const SOURCES_BYTES_MAX: usize = 14_000;
+const SOURCE_BYTES_MAX: usize = 2_400;
+
+/// Bytes of a source that a judge sees: the beginning tells what it is about.
+const JUDGED_BYTES_MAX: usize = 500;
+
+/// Longest question, instruction and wrong answer that are shown, in bytes.
+const TEXT_BYTES_MAX: usize = 4_000;
+
+/// What all questions of a run start from.
+#[derive(Debug, Clone, Copy)]
+pub struct Research<'a> {
+    pub question: &'a str,
+    pub language: Language,
+    /// What the user wants besides, the oldest first.
+    pub instructions: &'a [String],
+}
+
+/// The messages for a plan; `before` is what a plan before this one came to.
+#[must_use]
+pub fn research_plan(
+    research: &Research<'_>,
+    sources: &[ProviderId],
+    steps_max: usize,
+    before: Option<&str>,
+) -> Vec<Message> {
+    let names: Vec<&str> = sources.iter().map(ProviderId::as_str).collect();
+    let system = PLAN
+        .trim_end()
+        .replace("{{steps}}", &steps_max.to_string())
+        .replace("{{language}}", language_name(research.language))
+        .replace("{{sources}}", &names.join(", "));
+    let mut text = asked(research);
+    if let Some(before) = before {
+        text.push_str(&format!("\n\nA plan before this one found too little: {}", short(before)));
+    }
+    vec![Message::system(system), Message::user(text)]
+}
+
+/// The messages for a choice among these agents, each with what it would do.
+#[must_use]
+pub fn research_choice(
+    research: &Research<'_>,
+    agents: &[(&str, &str)],
+    happened: &str,
+) -> Vec<Message> {
+    let lines: Vec<String> =
+        agents.iter().map(|(name, does)| format!("- {name}: {does}")).collect();
+    let system = CHOOSE.trim_end().replace("{{agents}}", &lines.join("\n"));
+    let text = format!("{}\n\nWhat happened so far: {}", asked(research), short(happened));
+    vec![Message::system(system), Message::user(text)]
+}
+
+/// The messages for a judgement of what was found.
+#[must_use]
+pub fn research_assessment(
+    research: &Research<'_>,
+    steps: &[SearchStep],
+    sources: &[&Source],
+    sections_max: usize,
+) -> Vec<Message> {
+    let system = ASSESS
+        .trim_end()
+        .replace("{{language}}", language_name(research.language))
+        .replace("{{sections}}", &sections_max.to_string());
+    let steps: Vec<String> =
+        steps.iter().map(|step| format!("{}. {}", step.step_number, step.description)).collect();
+    let shown = shown(sources, JUDGED_BYTES_MAX, &|source| source.text());
+    let text = format!(
+        "{}\n\nThe plan:\n{}\n\nWhat was found:\n{shown}",
+        asked(research),
+        unfenced(&steps.join("\n"))
+    );
+    vec![Message::system(system), Message::user(text)]
+}
+
+/// The messages for one section; `part` picks what is shown of a source.
+#[must_use]
+pub fn research_section(
+    research: &Research<'_>,
+    heading: &str,
+    headings: &[String],
+    sources: &[&Source],
+    part: &dyn Fn(&Source, usize) -> String,
+    feedback: Option<&str>,
+) -> Vec<Message> {
+    let system = WRITE.trim_end().replace("{{language}}", language_name(research.language));
+    let each = (SOURCES_BYTES_MAX / sources.len().max(1)).min(SOURCE_BYTES_MAX);
+    let shown = shown(sources, each, &|source| part(source, each));
+    let mut text = format!(
+        "{shown}\n{}\n\nSections of the report: {}\nWrite the section: {}",
+        asked(research),
+        short(&headings.join(" | ")),
+        short(heading)
+    );
+    if let Some(feedback) = feedback {
+        text.push_str(&format!(
+            "\n\nThe last draft of it was not good enough: {}",
+            short(feedback)
+        ));
+    }
+    vec![Message::system(system), Message::user(text)]
+}
+
+/// The same messages, with an answer that could not be used and why.
+#[must_use]
+pub fn research_repair(
+    mut messages: Vec<Message>,
+    purpose: Purpose,
+    answer: &str,
+    fault: &str,
+) -> Vec<Message> {
+    // Servers refuse an empty message of the model.
+    let answer = if answer.trim().is_empty() { "{}" } else { clip(answer, TEXT_BYTES_MAX) };
+    messages.push(Message::assistant(answer));
+    messages.push(Message::user(repair_json(fault, &purpose.shape().schema)));
+    messages
+}
+
+fn asked(research: &Research<'_>) -> String {
+    let mut text = format!("Question: {}", short(research.question));
+    for instruction in research.instructions {
+        text.push_str(&format!("\nThe user adds: {}", short(instruction)));
+    }
+    text
+}
+
+fn short(text: &str) -> String {
+    unfenced(clip(text, TEXT_BYTES_MAX))
+}
+
+/// Sources between marks, numbered from 1; those for which there is no room are left out.
+fn shown(sources: &[&Source], bytes_max: usize, part: &dyn Fn(&Source) -> String) -> String {
+    let mut left = SOURCES_BYTES_MAX;
+    let mut all = String::new();
+    for (number, source) in (1..).zip(sources) {
+        let text = unfenced(&part(source));
+        let text = clip(&text, bytes_max).trim().to_owned();
+        if text.len() > left {
+            break;
+        }
+        left -= text.len();
+        let place = unfenced(&format!("{} · {}", source.title, source.place).replace('\n', " "));
+        all.push_str(&source_fenced(&Shown { number, place, text }));
+    }
+    all
+}
+
+fn source_fenced(Shown { number, place, text }: &Shown) -> String {
+    format!("<<<source [{number}] {place}\n{text}\n>>>\n")
+}

@@ -1,0 +1,90 @@
+//! Keeping research runs: the order, and what happened since, entry by entry; and searching outside for them.
+
+use futures_util::future::BoxFuture;
+
+use super::Later;
+use crate::identity::Timestamp;
+use crate::names::TenantId;
+use crate::research::call::Failure;
+use crate::research::journal::Entry;
+use crate::research::message::{ProviderId, Uuid};
+use crate::research::order::{Order, Provider};
+use crate::research::report::EndReason;
+use crate::research::source::Hit;
+
+/// A run as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptRun {
+    pub order: Order,
+    /// Who asked for it.
+    pub principal: String,
+    pub begun_at: Timestamp,
+    /// How often it was taken over.
+    pub epoch: u64,
+    /// All that happened, oldest first.
+    pub entries: Vec<Entry>,
+    /// None while it has not ended.
+    pub ended: Option<EndReason>,
+}
+
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLine {
+    pub id: Uuid,
+    pub question: String,
+    pub begun_at: Timestamp,
+    pub ended: Option<EndReason>,
+}
+
+/// Entries for a run's journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEntries {
+    pub run: Uuid,
+    /// The epoch under which they are written.
+    pub epoch: u64,
+    /// Entries that the writer knows to be there: these come after them.
+    pub after: u64,
+    pub entries: Vec<Entry>,
+    /// The run has ended with them.
+    pub ended: Option<EndReason>,
+}
+
+/// Research runs, durable.
+///
+/// All of one `append` becomes visible at once and is on disk when its future is ready. Tenants never meet.
+pub trait Journals: Send + Sync {
+    /// Keeps a new run, under epoch 0; refused if there is one of this id.
+    fn begin<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        order: Order,
+        principal: String,
+        at: Timestamp,
+    ) -> Later<'a, ()>;
+    /// Takes a run over: whoever had it before can write no more. None if it is not there or has ended.
+    fn take_over<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>>;
+    /// Adds entries; false if the run was taken over or written by another, and nothing is changed.
+    fn append<'a>(&'a self, tenant: &'a TenantId, new: NewEntries) -> Later<'a, bool>;
+    fn run<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>>;
+    /// The one begun last first.
+    fn runs<'a>(&'a self, tenant: &'a TenantId, limit: usize) -> Later<'a, Vec<RunLine>>;
+    /// Runs of all tenants that have not ended.
+    fn unfinished(&self) -> Later<'_, Vec<(TenantId, Uuid)>>;
+    /// Forgets a run and all that happened in it; false if it is not there.
+    fn forget_run<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, bool>;
+}
+
+/// Searches of places outside, each at its own pace.
+///
+/// What goes wrong is said in words that a run can act on: whether to try again, when, or to leave the provider alone.
+pub trait Searches: Send + Sync {
+    /// Those that can be searched, the preferred first.
+    fn providers(&self) -> Vec<Provider>;
+    /// At most `results_max` results, the best first.
+    fn search<'a>(
+        &'a self,
+        provider: &'a ProviderId,
+        query: &'a str,
+        results_max: u32,
+    ) -> BoxFuture<'a, Result<Vec<Hit>, Failure>>;
+}

@@ -1,0 +1,124 @@
+//! What a run is asked to do, and within which limits. It is kept whole, so that another process can take the run up.
+
+use serde::{Deserialize, Serialize};
+
+use super::message::{ProviderId, Uuid};
+
+/// An order for a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    pub id: Uuid,
+    pub question: String,
+    /// Where it may search, the preferred first.
+    pub providers: Vec<Provider>,
+    pub approval: Approval,
+    pub thinking: Thinking,
+    pub chooser: Chooser,
+    pub limits: RunLimits,
+    pub budget: RunBudget,
+}
+
+/// A place that can be searched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provider {
+    pub id: ProviderId,
+    pub class: Class,
+    /// The same search may be made again without harm, if nobody knows whether it was made.
+    pub is_repeatable: bool,
+}
+
+/// What a provider searches: one that fails is stood in for by another of its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Saem's own documents and memories.
+    Own,
+    Web,
+    Scholarly,
+    /// A tool or an agent of somebody.
+    Tool,
+}
+
+/// What happens with a plan before anything is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    /// It is followed at once.
+    Given,
+    /// It is followed when nobody has objected for so long.
+    After { seconds: u64 },
+    /// It waits for a person.
+    Asked,
+}
+
+/// Who plans, judges and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    Model,
+    /// The words of question and texts.
+    Offline,
+}
+
+/// Who says which agent speaks next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chooser {
+    /// The order of the work.
+    Rules,
+    /// A model, among those who have something to do.
+    Manager,
+}
+
+/// The numbers of a run; the defaults are the product's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLimits {
+    /// Steps of a plan.
+    pub steps_max: usize,
+    /// Times that it is searched, the first included.
+    pub rounds_max: u32,
+    /// Rounds in a row that may find nothing new; then there is another plan.
+    pub stalls_max: u32,
+    pub replans_max: u32,
+    /// Calls that are under way at a time.
+    pub parallel_max: usize,
+    pub results_per_search_max: u32,
+    /// Pages that are read in a round.
+    pub pages_per_round_max: usize,
+    pub sources_max: usize,
+    /// How often one thing is tried.
+    pub tries_max: u32,
+    pub sections_max: usize,
+    /// How often an answer is written.
+    pub drafts_max: u32,
+    pub instructions_max: usize,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self {
+            steps_max: 6,
+            rounds_max: 4,
+            stalls_max: 3,
+            replans_max: 1,
+            parallel_max: 4,
+            results_per_search_max: 8,
+            pages_per_round_max: 8,
+            sources_max: 60,
+            tries_max: 3,
+            sections_max: 6,
+            drafts_max: 2,
+            instructions_max: 8,
+        }
+    }
+}
+
+/// What a run may use; none for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RunBudget {
+    pub seconds: Option<u64>,
+    pub tokens: Option<u64>,
+    pub microdollars: Option<u64>,
+    pub calls: Option<u64>,
+    pub pages: Option<u64>,
+}

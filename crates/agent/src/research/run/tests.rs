@@ -1,0 +1,6 @@
+//! Plays runs from scripts and checks every way that they can go.
+
+mod flows;
+mod properties;
+mod steering;
+mod world;

@@ -1,0 +1,3 @@
+//! Saem among agents: what it does for others that speak A2A.
+
+pub mod serving;

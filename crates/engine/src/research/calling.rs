@@ -1,0 +1,169 @@
+//! Makes one call of a run: asks the model, or searches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::filter::Filter;
+use agent::knowledge::Passage;
+use agent::ledger::Component;
+use agent::model::{Message, ModelError, ModelRequest, Output, gather};
+use agent::names::TenantId;
+use agent::research::call::{Call, CallKey, CallSpent, Failure, Outcome, Purpose};
+use agent::research::message::{ErrorType, ProviderId};
+use agent::research::source::Hit;
+use tracing::Instrument as _;
+
+use super::ResearchParts;
+use crate::error::EngineError;
+use crate::telemetry;
+
+/// For one search.
+const SEARCH_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// For one answer of a model: slow machines take minutes for a section.
+const MODEL_TIME_MAX: Duration = Duration::from_secs(600);
+
+/// Longest answer of a model, in tokens, its thinking included.
+const ANSWER_TOKENS_MAX: u32 = 6_000;
+
+/// A call that was made.
+pub(super) struct Made {
+    pub(super) key: CallKey,
+    pub(super) outcome: Outcome,
+    pub(super) spent: CallSpent,
+    /// The model that answered, if one was asked.
+    pub(super) model: Option<String>,
+}
+
+pub(super) async fn make(
+    parts: Arc<ResearchParts>,
+    tenant: TenantId,
+    key: CallKey,
+    call: Call,
+) -> Made {
+    match call {
+        Call::Ask { purpose, messages } => ask(&parts, key, purpose, messages).await,
+        Call::Search { provider, query, .. } => {
+            let outcome = search(&parts, &tenant, &provider, &query).await;
+            Made { key, outcome, spent: CallSpent::default(), model: None }
+        }
+        Call::Read { .. } => {
+            let outcome = failed(ErrorType::InternalError, "no page can be read here".to_owned());
+            Made { key, outcome, spent: CallSpent::default(), model: None }
+        }
+    }
+}
+
+async fn ask(
+    parts: &ResearchParts,
+    key: CallKey,
+    purpose: Purpose,
+    messages: Vec<Message>,
+) -> Made {
+    let Some(model) = &parts.model else {
+        // A run that was begun with a model goes on without one.
+        let why = "there is no model any more".to_owned();
+        let failure = Failure { status: Some(401), ..failure(ErrorType::ApiError, why) };
+        let outcome = Outcome::Failed(failure);
+        return Made { key, outcome, spent: CallSpent::default(), model: None };
+    };
+    let shape = purpose.shape();
+    let request = ModelRequest {
+        output: Output::Json { name: shape.name.clone(), schema: shape.schema.clone() },
+        tokens_max: Some(ANSWER_TOKENS_MAX),
+        temperature: Some(0.0),
+        ..ModelRequest::new(messages)
+    };
+    let span = telemetry::model_call(Component::Research, model.name());
+    let asking = gather(model.name(), model.stream(request)).instrument(span.clone());
+    let Ok((usage, answer)) = tokio::time::timeout(MODEL_TIME_MAX, asking).await else {
+        let why = format!("{} took longer than {} s", model.name(), MODEL_TIME_MAX.as_secs());
+        let failure = Failure { is_passing: true, ..failure(ErrorType::Timeout, why) };
+        let outcome = Outcome::Failed(failure);
+        return Made { key, outcome, spent: CallSpent::default(), model: None };
+    };
+    let (name, outcome) = match answer {
+        Ok(answer) => (answer.model, Outcome::Said { text: answer.text }),
+        Err(error) => (model.name().to_owned(), Outcome::Failed(of_model(&error))),
+    };
+    let failed = match &outcome {
+        Outcome::Failed(failure) => Some(failure.message.as_str()),
+        Outcome::Said { .. } | Outcome::Found { .. } | Outcome::Read { .. } => None,
+    };
+    telemetry::model_called(&span, &name, &usage, failed);
+    let cost = parts.prices.cost(&name, &usage).unwrap_or_default();
+    Made { key, outcome, spent: CallSpent { usage, cost }, model: Some(name) }
+}
+
+async fn search(
+    parts: &ResearchParts,
+    tenant: &TenantId,
+    provider: &ProviderId,
+    query: &str,
+) -> Outcome {
+    if *provider != ProviderId::local() {
+        return failed(ErrorType::InternalError, format!("{provider} cannot be searched here"));
+    }
+    let searching = parts.library.search(tenant, query, Filter::default());
+    let searching = searching.instrument(telemetry::tool_call("research_search"));
+    match tokio::time::timeout(SEARCH_TIME_MAX, searching).await {
+        Ok(Ok(answer)) => Outcome::Found { hits: answer.passages.iter().map(hit).collect() },
+        Ok(Err(error)) => {
+            let is_passing = matches!(error, EngineError::Port(_));
+            let failure = failure(ErrorType::ApiError, error.to_string());
+            Outcome::Failed(Failure { is_passing, ..failure })
+        }
+        Err(_) => {
+            let why = format!("the search took longer than {} s", SEARCH_TIME_MAX.as_secs());
+            let failure = failure(ErrorType::Timeout, why);
+            Outcome::Failed(Failure { is_passing: true, ..failure })
+        }
+    }
+}
+
+fn hit(passage: &Passage) -> Hit {
+    let published = passage.tags.get("updated_at").and_then(|values| values.first());
+    Hit {
+        place: passage.source.clone(),
+        title: passage.title.clone(),
+        address: Some(passage.source.clone()).filter(|source| source.starts_with("http")),
+        published: published.map(ToString::to_string),
+        text: passage.text.clone(),
+        start: passage.range.start as u64,
+        is_summary: false,
+    }
+}
+
+fn failure(error_type: ErrorType, message: String) -> Failure {
+    Failure { error_type, message, status: None, retry_after: None, is_passing: false }
+}
+
+fn failed(error_type: ErrorType, message: String) -> Outcome {
+    Outcome::Failed(failure(error_type, message))
+}
+
+/// What a model's error says about asking again.
+fn of_model(error: &ModelError) -> Failure {
+    let message = error.to_string();
+    let plain = failure(ErrorType::ApiError, message);
+    match error {
+        ModelError::Transient { retry_after, .. } => Failure {
+            retry_after: retry_after.map(|wait| wait.as_secs()),
+            is_passing: true,
+            ..plain
+        },
+        ModelError::TimedOut { .. } => {
+            Failure { error_type: ErrorType::Timeout, is_passing: true, ..plain }
+        }
+        ModelError::BrokenStream { .. }
+        | ModelError::BrokenCall { .. }
+        | ModelError::Unreachable { .. } => Failure { is_passing: true, ..plain },
+        ModelError::Unauthorized { .. } => Failure { status: Some(401), ..plain },
+        ModelError::QuotaSpent { .. } => Failure { status: Some(402), ..plain },
+        ModelError::ContextOverflow { .. }
+        | ModelError::Refused { .. }
+        | ModelError::BadRequest { .. }
+        | ModelError::Malformed { .. }
+        | ModelError::LimitReached { .. } => plain,
+    }
+}

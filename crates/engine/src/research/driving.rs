@@ -1,0 +1,218 @@
+//! The loop of one run: what is about to be done is written down, then done, then what came of it is written down.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::identity::Timestamp;
+use agent::ledger::{Account, Booking, Component, Day, Spent};
+use agent::names::TenantId;
+use agent::ports::NewEntries;
+use agent::research::call::{Call, CallKey};
+use agent::research::journal::{Entry, Event};
+use agent::research::message::Uuid;
+use agent::research::run::{Run, RunError};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+
+use super::calling::{Made, make};
+use super::{ResearchParts, Told, Wish};
+use crate::error::EngineError;
+
+/// One run and who follows it.
+pub(super) struct Driver {
+    parts: Arc<ResearchParts>,
+    tenant: TenantId,
+    run: Run,
+    epoch: u64,
+    /// Entries in the journal.
+    length: u64,
+    /// Messages that were told.
+    told: usize,
+    tell: mpsc::Sender<Told>,
+    wishes: mpsc::Receiver<Wish>,
+}
+
+/// Why a run is left before its end.
+enum Stopped {
+    /// The process ends, or another has the run.
+    Left,
+    Failed(EngineError),
+}
+
+impl From<EngineError> for Stopped {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What the loop was woken by.
+enum Woken {
+    Made(Box<Made>),
+    Wished(Wish),
+    Time,
+    Stopping,
+}
+
+impl Driver {
+    pub(super) fn new(
+        parts: Arc<ResearchParts>,
+        tenant: TenantId,
+        run: Run,
+        epoch: u64,
+        length: u64,
+        tell: mpsc::Sender<Told>,
+        wishes: mpsc::Receiver<Wish>,
+    ) -> Self {
+        // What was said before this process had the run was told to those who followed it then.
+        let told = if epoch == 0 { 0 } else { run.messages().len() };
+        Self { parts, tenant, run, epoch, length, told, tell, wishes }
+    }
+
+    /// Goes on until the end of the run; what is told last says how it ended.
+    pub(super) async fn drive(mut self) {
+        let last = match self.to_the_end().await {
+            Ok(()) => match self.run.end_reason() {
+                Some(reason) => {
+                    Told::Ended { reason, report: self.run.report().cloned().map(Box::new) }
+                }
+                None => Told::Left,
+            },
+            Err(Stopped::Left) => Told::Left,
+            Err(Stopped::Failed(error)) => {
+                tracing::warn!(%error, run = %self.id(), "a research run could not go on");
+                Told::Failed(error)
+            }
+        };
+        // Nobody may follow any more; what happened is written down all the same.
+        let _gone = self.tell.send(last).await;
+    }
+
+    fn id(&self) -> Uuid {
+        self.run.order().id
+    }
+
+    async fn to_the_end(&mut self) -> Result<(), Stopped> {
+        if self.epoch > 0 {
+            self.keep(vec![Event::TakenOver { epoch: self.epoch }]).await?;
+        }
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            self.tell_news().await;
+            let next = self.run.next();
+            if next.is_ended {
+                return Ok(());
+            }
+            if !next.calls.is_empty() {
+                let begun = next.calls.iter().map(|(key, _)| Event::Begun { key: key.clone() });
+                self.keep(begun.collect()).await?;
+                for (key, call) in next.calls {
+                    under_way.push(self.made(key, call));
+                }
+                continue;
+            }
+            let woken = {
+                let stopping = self.parts.tasks.stopping();
+                let wait = next.wake_at.map(|at| until(self.parts.clock.now(), at));
+                tokio::select! {
+                    Some(made) = under_way.next() => Woken::Made(Box::new(made)),
+                    Some(wish) = self.wishes.recv() => Woken::Wished(wish),
+                    () = sleep(wait), if wait.is_some() => Woken::Time,
+                    () = stopping.cancelled() => Woken::Stopping,
+                }
+            };
+            match woken {
+                Woken::Made(made) => self.take(*made).await?,
+                Woken::Wished(wish) => self.grant(wish).await?,
+                Woken::Time => self.keep(vec![Event::Woke]).await?,
+                Woken::Stopping => return Err(Stopped::Left),
+            }
+        }
+    }
+
+    /// A call on its way. It holds nothing of the driver, so that the driver can go on meanwhile.
+    fn made(&self, key: CallKey, call: Call) -> impl Future<Output = Made> + Send + use<> {
+        make(Arc::clone(&self.parts), self.tenant.clone(), key, call)
+    }
+
+    async fn take(&mut self, made: Made) -> Result<(), Stopped> {
+        let Made { key, outcome, spent, model } = made;
+        self.keep(vec![Event::Ended { key, outcome, spent }]).await?;
+        if let Some(model) = model {
+            let day = Day::of(self.parts.clock.now());
+            let session = self.id().to_string();
+            let account = Account { day, session, component: Component::Research, model };
+            let cost = Some(spent.cost).filter(|cost| cost.picodollars > 0);
+            let booking = Booking { account, spent: Spent::call(spent.usage, cost) };
+            if let Err(error) = self.parts.ledger.book(&self.tenant, vec![booking]).await {
+                tracing::warn!(%error, "what a call has cost could not be booked");
+            }
+        }
+        Ok(())
+    }
+
+    async fn grant(&mut self, wish: Wish) -> Result<(), Stopped> {
+        let event = Event::Steered { steering: wish.steering };
+        let entry = Entry { at: self.parts.clock.now(), event };
+        let checked = self.run.check(&entry).map_err(refused);
+        let outcome = match checked {
+            Ok(()) => self.keep(vec![entry.event]).await,
+            Err(error) => {
+                let _gone = wish.answer.send(Err(error));
+                return Ok(());
+            }
+        };
+        if outcome.is_ok() {
+            let _gone = wish.answer.send(Ok(()));
+        }
+        outcome
+    }
+
+    /// Writes entries down and lets the run take them; they count only once they are on disk.
+    async fn keep(&mut self, events: Vec<Event>) -> Result<(), Stopped> {
+        let at = self.parts.clock.now();
+        let entries: Vec<Entry> = events.into_iter().map(|event| Entry { at, event }).collect();
+        // A run that could not be written down is left by this process, so nobody sees what it took in vain.
+        for entry in &entries {
+            self.run.apply(entry).map_err(refused)?;
+        }
+        let new = NewEntries {
+            run: self.id(),
+            epoch: self.epoch,
+            after: self.length,
+            ended: self.run.end_reason(),
+            entries,
+        };
+        let count = new.entries.len() as u64;
+        let is_kept =
+            self.parts.journals.append(&self.tenant, new).await.map_err(EngineError::from)?;
+        if !is_kept {
+            return Err(Stopped::Left);
+        }
+        self.length += count;
+        Ok(())
+    }
+
+    async fn tell_news(&mut self) {
+        let news: Vec<_> = self.run.messages().iter().skip(self.told).cloned().collect();
+        self.told += news.len();
+        for message in news {
+            // Whoever has gone does not stop the run.
+            if self.tell.send(Told::Said(Box::new(message))).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn refused(error: RunError) -> EngineError {
+    EngineError::Refused(error.to_string())
+}
+
+fn until(now: Timestamp, at: Timestamp) -> Duration {
+    Duration::from_millis(at.0.saturating_sub(now.0))
+}
+
+async fn sleep(wait: Option<Duration>) {
+    tokio::time::sleep(wait.unwrap_or_default()).await;
+}

@@ -1,0 +1,227 @@
+//! The page, as people use it: a browser walks every room of the real binary, with programs that are not ours.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::model_server::{Answer, ModelServer};
+use tokio::process::Command;
+
+use crate::chat::{borrowed, model_settings, played, small};
+use crate::peers::{node, package, script_path};
+use crate::tenants::key;
+use crate::tools;
+use crate::world::{Served, World, shown};
+
+/// A walk through rooms on a busy machine: far more than it takes, so that only a hang ends here.
+const WALK_MAX: Duration = Duration::from_secs(240);
+
+/// Has a browser walk by a script of this folder; `more` is what the script wants to know.
+async fn walk(world: &World, served: &Served, name: &str, more: Value) {
+    let mut command = Command::new(node());
+    command.arg(script_path("page").join(name)).stdin(Stdio::null());
+    command.env("ADDRESS", &served.address).env("NODE_MODULES", package(""));
+    command.env("MORE", more.to_string()).env("FILES", world.files()).env("HOME", world.files());
+    command.env("SCREENSHOTS", pictures()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    std::fs::create_dir_all(world.files()).unwrap();
+    let output = tokio::time::timeout(WALK_MAX, command.kill_on_drop(true).output()).await;
+    let output = output.expect("the walk comes to an end").unwrap();
+    assert!(output.status.success(), "{name}: {}", shown(&output));
+}
+
+/// Where pictures go: beside what is built, or into the docs where somebody wants them anew.
+fn pictures() -> PathBuf {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/screenshots");
+    let built = Path::new(env!("CARGO_BIN_EXE_saem")).with_file_name("screenshots");
+    if std::env::var_os("NEW_SCREENSHOTS").is_some() { docs } else { built }
+}
+
+/// A model that judges and remembers, and answers with what this says to a request.
+async fn model(answer: impl Fn(&Value) -> Answer + Send + Sync + 'static) -> ModelServer {
+    ModelServer::answering(Duration::ZERO, move |request| {
+        let name = request["response_format"]["json_schema"]["name"].as_str();
+        if name.is_some() { played(request) } else { answer(request) }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_first_visit_ends_with_an_answer_whose_sources_can_be_read() {
+    let world = World::new();
+    let served = world.serve().await;
+    walk(&world, &served, "chat.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_memory_is_read_corrected_compared_and_brought_back() {
+    let world = small();
+    let served = world.serve().await;
+    for number in 1..=6 {
+        let question = format!("My budget is ${number},000. When is a budget alert sent?");
+        served.turn(&question, "talk").await;
+    }
+    crate::chat::wait_for_memory(&served, 1).await;
+    walk(&world, &served, "memory.mjs", json!({"session": "talk"})).await;
+}
+
+#[tokio::test]
+async fn documents_are_put_in_read_searched_and_deleted() {
+    let world = World::new();
+    let served = world.serve().await;
+    walk(&world, &served, "documents.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_tool_runs_after_a_yes_and_not_after_a_no() {
+    let world = tools::world();
+    let served = world.serve().await;
+    walk(&world, &served, "tools.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_tool_that_has_changed_is_off_until_somebody_accepts_it_on_the_page() {
+    let world = tools::world();
+    world.ok(&["mcp", "tools"]);
+    let path = world.data().join("mcp.json");
+    let changed = std::fs::read_to_string(&path).unwrap().replace("Looks.", "Looks closer.");
+    std::fs::write(&path, changed).unwrap();
+    let served = world.serve().await;
+    walk(&world, &served, "drift.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn an_answer_is_stopped_and_a_lost_network_is_told_and_survived() {
+    let world = small();
+    // Longer than the walk: only a stop ends it.
+    let model = ModelServer::answering(WALK_MAX * 2, played).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "stop.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_model_that_wants_a_tool_waits_for_a_person_on_the_page() {
+    let world = tools::world();
+    let page = world.file("budget.md", "# Budget alerts\n\nAn alert is sent at the threshold.");
+    world.ok(&["ingest", page.to_str().unwrap()]);
+    let model = model(|request| {
+        let messages = request["messages"].as_array().unwrap();
+        let has_result = messages.iter().any(|message| message["role"] == "tool");
+        if has_result || request["tools"].is_null() {
+            return Answer::text("It is sent at the threshold [1].");
+        }
+        Answer::call("sh__write", "{\"path\": \"notes.txt\"}")
+    })
+    .await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "approval.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_resource_of_a_server_is_attached_to_a_question() {
+    let world = tools::world();
+    let page = world.file("budget.md", "# Budget alerts\n\nAn alert is sent at the threshold.");
+    world.ok(&["ingest", page.to_str().unwrap()]);
+    let model = model(|_| Answer::text("It is sent at the threshold [1].")).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "attach.mjs", json!({})).await;
+    assert!(model.requests().iter().any(|request| request.to_string().contains("the document")));
+}
+
+#[tokio::test]
+async fn a_key_is_made_shown_once_and_asked_for_by_the_page() {
+    let world = small();
+    let served = world.serve().await;
+    walk(&world, &served, "keys.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_reader_sees_no_more_on_the_page_than_the_key_allows() {
+    let world = small();
+    let reader = key(&world, "local", "read");
+    let served = world.serve().await;
+    walk(&world, &served, "reader.mjs", json!({"key": reader})).await;
+}
+
+#[tokio::test]
+async fn costs_and_calls_are_shown_with_plots() {
+    let world = tools::world();
+    let page = world.file("budget.md", "# Budget alerts\n\nAn alert is sent at the threshold.");
+    world.ok(&["ingest", page.to_str().unwrap()]);
+    let model = model(|_| Answer::text("It is sent at the threshold [1].")).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    served.turn("When is a budget alert sent?", "talk").await;
+    world.ok(&["mcp", "call", "sh__write", "--yes"]);
+    walk(&world, &served, "activity.mjs", json!({})).await;
+}
+
+/// What a hostile answer tries: scripts, handlers, addresses that run or fetch, styles, letters that hide.
+const HOSTILE: &str = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"> \
+    ![x](http://attacker.invalid/leak.png) [click](javascript:window.pwned=1) \
+    <a href=\"javascript:window.pwned=1\">a</a> <style>@import url(http://attacker.invalid/x.css)</style> \
+    <iframe src=\"http://attacker.invalid\"></iframe> <svg onload=\"window.pwned=1\"></svg> \
+    <base href=\"http://attacker.invalid/\"> \u{202e}txet desrever\u{202c} in\u{200b}visible [1]\n\nIt is sent at the threshold [1].\n\n\
+    | a | b |\n|---|---|\n| <img src=http://attacker.invalid/t.png> | `<b onmouseover=x>` |\n\n\
+    ```html\n<script>window.pwned=1</script>\n```\n\n[data](data:text/html,<script>window.pwned=1</script>)";
+
+#[tokio::test]
+async fn nothing_hostile_runs_or_reaches_out_from_the_page() {
+    let world = tools::hostile_world();
+    let page = world.file(
+        "<img src=x onerror=window.pwned=1>.md",
+        format!("# <img src=x onerror=window.pwned=1> Budget\n\n{HOSTILE}\n\nA budget alert is sent at the threshold."),
+    );
+    world.ok(&["ingest", page.to_str().unwrap()]);
+    let model = model(|_| Answer::text(HOSTILE)).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "hostile.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn long_lists_scroll_and_the_first_load_is_small_and_quick() {
+    let world = World::new();
+    // As many documents as rows of a table that has a question and an answer each would be one: these are files.
+    for number in 0..1_200 {
+        world.file(
+            &format!("many/{number:05}.txt"),
+            format!("Document {number} is about subject {number}."),
+        );
+    }
+    world.ok(&["ingest", world.files().join("many").to_str().unwrap()]);
+    let served = world.serve().await;
+    for number in 0..120 {
+        served.turn(&format!("What is document {number} about?"), "long").await;
+    }
+    walk(&world, &served, "sizes.mjs", json!({"session": "long"})).await;
+}
+
+/// What the demo's documents say of a budget that is left over.
+const CARRIED_OVER: (&str, &str) = (
+    "**Team** 요금제부터 월 예산과 분기 예산에 이월을 켤 수 있습니다 [1].\n\n\
+     - 남은 금액이 다음 기간의 예산에 더해집니다.\n- 이월 한도는 원래 금액의 **50%**이고, 넘는 금액은 사라집니다 [1].\n\n\
+     | 기간 | 이월 |\n|---|---|\n| 월, 분기 | 가능 |\n| 연, 고정 기간 | 불가 |",
+    "From the **Team** plan up, monthly and quarterly budgets can be carried over [1].\n\n\
+     - What is left is added to the amount of the next period.\n- The limit is **50%** of the original amount; what is above it is lost [1].\n\n\
+     | Period | Carried over |\n|---|---|\n| Monthly, quarterly | yes |\n| Yearly, fixed dates | no |",
+);
+
+#[tokio::test]
+async fn every_room_is_accessible_in_both_themes_and_looks_as_pictured() {
+    let world = tools::world();
+    let model = model(|request| {
+        let messages = request["messages"].as_array().unwrap();
+        let asked = messages.last().unwrap()["content"].to_string();
+        let (korean, english) = CARRIED_OVER;
+        Answer::text(if asked.contains("이월할") { korean } else { english }).using(1_600, 120)
+    })
+    .await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    world.ok(&["mcp", "call", "sh__look", "--yes"]);
+    walk(&world, &served, "looks.mjs", json!({})).await;
+}

@@ -1,0 +1,261 @@
+//! Searches at providers of the web: how each is asked, how often, and what its answers mean.
+
+mod answer;
+mod arxiv;
+mod bucket;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent::ports::{Clock, Searches};
+use agent::research::call::Failure;
+use agent::research::message::{ErrorType, ProviderId};
+use agent::research::order::{Class, Provider};
+use agent::research::source::Hit;
+use futures_util::future::BoxFuture;
+use reqwest::header::HeaderMap;
+use tokio::sync::Semaphore;
+
+use self::bucket::Bucket;
+use self::request::{Asking, asking};
+use crate::guard::{EgressError, EgressGuard, Limits, Reply};
+
+/// Most bytes of an answer: a hundred results with long summaries.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+
+/// How often an empty page of arXiv is asked for again: it has them now and then.
+const EMPTY_TRIES_MAX: u32 = 3;
+
+/// A provider that Saem knows how to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProviderKind {
+    Arxiv,
+    Wikipedia,
+    Searxng,
+    Brave,
+    Tavily,
+    Serper,
+    Exa,
+    SemanticScholar,
+    Crossref,
+}
+
+impl ProviderKind {
+    pub const ALL: [Self; 9] = [
+        Self::Arxiv,
+        Self::Wikipedia,
+        Self::Searxng,
+        Self::Brave,
+        Self::Tavily,
+        Self::Serper,
+        Self::Exa,
+        Self::SemanticScholar,
+        Self::Crossref,
+    ];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Arxiv => "arxiv",
+            Self::Wikipedia => "wikipedia",
+            Self::Searxng => "searxng",
+            Self::Brave => "brave",
+            Self::Tavily => "tavily",
+            Self::Serper => "serper",
+            Self::Exa => "exa",
+            Self::SemanticScholar => "semantic_scholar",
+            Self::Crossref => "crossref",
+        }
+    }
+
+    fn class(self) -> Class {
+        match self {
+            Self::Arxiv | Self::SemanticScholar | Self::Crossref => Class::Scholarly,
+            Self::Wikipedia
+            | Self::Searxng
+            | Self::Brave
+            | Self::Tavily
+            | Self::Serper
+            | Self::Exa => Class::Web,
+        }
+    }
+
+    /// Where it is, unless the configuration says otherwise; a SearXNG is one's own.
+    #[must_use]
+    pub fn usual_address(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Arxiv => "https://export.arxiv.org",
+            Self::Wikipedia => "https://en.wikipedia.org",
+            Self::Searxng => return None,
+            Self::Brave => "https://api.search.brave.com",
+            Self::Tavily => "https://api.tavily.com",
+            Self::Serper => "https://google.serper.dev",
+            Self::Exa => "https://api.exa.ai",
+            Self::SemanticScholar => "https://api.semanticscholar.org",
+            Self::Crossref => "https://api.crossref.org",
+        })
+    }
+
+    /// Milliseconds between two requests, and requests at a time, as its terms have them.
+    fn pace(self) -> (u64, usize) {
+        match self {
+            // One request in three seconds and one connection, over all machines.
+            Self::Arxiv => (3_000, 1),
+            // In series.
+            Self::Wikipedia => (200, 1),
+            Self::Brave | Self::SemanticScholar => (1_000, 1),
+            // A hundred in a minute.
+            Self::Tavily => (600, 2),
+            Self::Searxng | Self::Serper | Self::Exa => (100, 4),
+            Self::Crossref => (200, 2),
+        }
+    }
+
+    fn id(self) -> Option<ProviderId> {
+        self.as_str().parse().ok()
+    }
+}
+
+/// A key that is shown to nobody.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProviderKey(String);
+
+impl ProviderKey {
+    #[must_use]
+    pub fn new(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+}
+
+impl fmt::Debug for ProviderKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[hidden]")
+    }
+}
+
+/// A provider as it is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderSettings {
+    pub kind: ProviderKind,
+    /// Up to the host.
+    pub base_url: String,
+    pub key: Option<ProviderKey>,
+}
+
+/// The providers that are set up, each with its pace.
+pub struct WebSearches {
+    guard: Arc<EgressGuard>,
+    clock: Arc<dyn Clock>,
+    providers: BTreeMap<ProviderId, Desk>,
+    /// The preferred first.
+    order: Vec<Provider>,
+}
+
+/// One provider and the queue before it.
+struct Desk {
+    settings: ProviderSettings,
+    at_a_time: Semaphore,
+    bucket: Mutex<Bucket>,
+}
+
+impl WebSearches {
+    /// The preferred provider comes first.
+    #[must_use]
+    pub fn new(
+        guard: Arc<EgressGuard>,
+        clock: Arc<dyn Clock>,
+        settings: Vec<ProviderSettings>,
+    ) -> Self {
+        let mut providers = BTreeMap::new();
+        let mut order = Vec::new();
+        for settings in settings {
+            let Some(id) = settings.kind.id() else { continue };
+            let (interval, at_a_time) = settings.kind.pace();
+            let class = settings.kind.class();
+            order.push(Provider { id: id.clone(), class, is_repeatable: true });
+            let bucket = Mutex::new(Bucket::new(interval));
+            let at_a_time = Semaphore::new(at_a_time);
+            providers.insert(id, Desk { settings, at_a_time, bucket });
+        }
+        Self { guard, clock, providers, order }
+    }
+
+    async fn ask(
+        &self,
+        provider: &ProviderId,
+        query: &str,
+        results_max: u32,
+    ) -> Result<Vec<Hit>, Failure> {
+        let Some(desk) = self.providers.get(provider) else {
+            return Err(broken(format!("{provider} is not set up")));
+        };
+        let asking = asking(&desk.settings, query, results_max).map_err(broken)?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let reply = self.reach(desk, &asking).await?;
+            let hits = answer::hits(desk.settings.kind, &reply)?;
+            let may_be_lost = desk.settings.kind == ProviderKind::Arxiv && hits.is_lost;
+            if may_be_lost && tries < EMPTY_TRIES_MAX {
+                continue;
+            }
+            let most = usize::try_from(results_max).unwrap_or(usize::MAX);
+            return Ok(hits.hits.into_iter().take(most).collect());
+        }
+    }
+
+    /// Waits for its turn and asks.
+    async fn reach(&self, desk: &Desk, asking: &Asking) -> Result<Reply, Failure> {
+        let _place =
+            desk.at_a_time.acquire().await.map_err(|_| broken("saem is stopping".to_owned()))?;
+        let wait = {
+            let mut bucket = desk.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            bucket.reserve(self.clock.now())
+        };
+        tokio::time::sleep(wait).await;
+        let limits = Limits { bytes_max: ANSWER_BYTES_MAX, ..self.guard.limits() };
+        let headers: &HeaderMap = &asking.headers;
+        let reply = match &asking.body {
+            Some(body) => self.guard.post(&asking.address, headers, body.clone(), &limits).await,
+            None => self.guard.get(&asking.address, headers, &limits).await,
+        };
+        reply.map_err(|error| unreached(&error))
+    }
+}
+
+impl Searches for WebSearches {
+    fn providers(&self) -> Vec<Provider> {
+        self.order.clone()
+    }
+
+    fn search<'a>(
+        &'a self,
+        provider: &'a ProviderId,
+        query: &'a str,
+        results_max: u32,
+    ) -> BoxFuture<'a, Result<Vec<Hit>, Failure>> {
+        Box::pin(self.ask(provider, query, results_max))
+    }
+}
+
+fn broken(message: String) -> Failure {
+    let error_type = ErrorType::InternalError;
+    Failure { error_type, message, status: None, retry_after: None, is_passing: false }
+}
+
+/// Nobody answered; a refusal of the guard stays one.
+fn unreached(error: &EgressError) -> Failure {
+    let is_passing = !matches!(error, EgressError::Refused { .. });
+    let error_type = match error {
+        EgressError::Slow { .. } => ErrorType::Timeout,
+        EgressError::Refused { .. }
+        | EgressError::TooLarge { .. }
+        | EgressError::Unreachable { .. }
+        | EgressError::Setup(_) => ErrorType::ApiError,
+    };
+    Failure { error_type, message: error.to_string(), status: None, retry_after: None, is_passing }
+}

@@ -1,0 +1,126 @@
+// The conversations at the side: found by their titles, renamed, exported, deleted.
+import * as api from "../api.js";
+import { h, icon, iconButton, set as put } from "../dom.js";
+import { get, on, set } from "../store.js";
+import { ago, moment, t } from "../words.js";
+import { download, failed, line, notice, sure } from "./dialogs.js";
+import { longList } from "./long_list.js";
+
+const PAGE = 200;
+const ROW = 52;
+
+/** Conversations that are loaded by themselves; a person with more finds the rest by scrolling. */
+const LOADED_MAX = 1000;
+
+export class SessionList {
+  #next = null;
+  #busy = false;
+
+  constructor(deleted) {
+    this.deleted = deleted;
+    this.find = h("input", { type: "search", placeholder: t("chat.find"), "aria-label": t("chat.find"), oninput: () => this.#show() });
+    this.list = longList({ height: ROW, row: (session) => this.#row(session), label: t("chat.sessions"), more: () => this.#more() });
+    this.state = h("p", { class: "quiet", hidden: true });
+    this.element = h("nav", { class: "sessions", "aria-label": t("chat.sessions") },
+      h("a", { class: "button new", href: "#/chat" }, icon("plus"), h("span", {}, t("chat.new"))), this.find, this.state, this.list.element);
+    const end = on("session", () => (this.element.isConnected ? this.#show() : end()));
+    this.load();
+  }
+
+  async load() {
+    try {
+      const page = await api.get("/api/sessions", { limit: PAGE });
+      this.#next = page.next ?? null;
+      set("sessions", page.sessions);
+      while (this.#next && get("sessions").length < LOADED_MAX) await this.#append();
+      this.#show();
+    } catch (problem) {
+      // A list that cannot be renewed is still a list; what waits for the server says that it is away.
+      if (problem.code !== "unreachable") failed(problem);
+    }
+  }
+
+  async #append() {
+    const page = await api.get("/api/sessions", { limit: PAGE, after: this.#next });
+    this.#next = page.next ?? null;
+    set("sessions", [...get("sessions"), ...page.sessions]);
+  }
+
+  async #more() {
+    if (!this.#next || this.#busy || this.find.value) return;
+    this.#busy = true;
+    try {
+      await this.#append();
+      this.#show();
+    } catch (problem) {
+      failed(problem);
+    }
+    this.#busy = false;
+  }
+
+  #show() {
+    const words = this.find.value.trim().toLowerCase();
+    const all = get("sessions");
+    const fits = words ? all.filter((session) => session.title.toLowerCase().includes(words)) : all;
+    this.state.hidden = fits.length > 0;
+    this.state.textContent = all.length ? t("chat.none_found") : t("chat.none");
+    this.list.show(fits);
+  }
+
+  #row(session) {
+    const title = session.title || t("chat.untitled");
+    const link = h("a", { class: "session", href: `#/chat/${encodeURIComponent(session.id)}`, "aria-current": get("session") === session.id ? "true" : null },
+      h("span", {}, title), h("small", {}, ago(session.used_at)));
+    const options = h("details", { class: "options" }, h("summary", { "aria-label": t("chat.options", { title }) }, "⋯"),
+      h("div", { class: "card" },
+        iconButton("edit", t("chat.rename"), () => this.#rename(session), { text: true }),
+        iconButton("export", t("chat.export"), () => this.#export(session), { text: true }),
+        iconButton("trash", t("chat.delete"), () => this.#delete(session), { text: true, class: "icon-button danger" })));
+    options.addEventListener("toggle", () => { if (options.open) options.querySelector("button").focus(); });
+    options.addEventListener("click", (event) => { if (event.target.closest("button")) options.open = false; });
+    options.addEventListener("focusout", (event) => { if (!options.contains(event.relatedTarget)) options.open = false; });
+    options.addEventListener("keydown", (event) => { if (event.key === "Escape") { options.open = false; options.querySelector("summary").focus(); } });
+    return [link, options];
+  }
+
+  async #rename(session) {
+    const title = await line(t("chat.rename"), t("chat.title"), session.title);
+    if (!title) return;
+    try {
+      await api.patch(`/api/sessions/${api.id(session.id)}`, { title });
+      await this.load();
+    } catch (problem) {
+      failed(problem);
+    }
+  }
+
+  async #delete(session) {
+    if (!(await sure(t("chat.delete_sure", { title: session.title || t("chat.untitled") })))) return;
+    try {
+      await api.remove(`/api/sessions/${api.id(session.id)}`);
+      notice(t("chat.deleted"));
+      this.deleted(session.id);
+      await this.load();
+    } catch (problem) {
+      failed(problem);
+    }
+  }
+
+  async #export(session) {
+    try {
+      const whole = await api.get(`/api/sessions/${api.id(session.id)}`);
+      const name = (whole.title || "saem").replace(/[\\/:*?"<>|\s]+/g, "-").slice(0, 60);
+      download(`${name}.md`, asMarkdown(whole), "text/markdown");
+    } catch (problem) {
+      failed(problem);
+    }
+  }
+}
+
+function asMarkdown(session) {
+  const turn = (one) => {
+    const sources = one.citations.map((citation) => `[${citation.number}] ${citation.title} — ${citation.source}`);
+    return [`## ${one.question}`, `*${moment(one.at)}*`, one.answer, sources.join("\n")].filter(Boolean).join("\n\n");
+  };
+  return `# ${session.title || t("chat.untitled")}\n\n${session.turns.map(turn).join("\n\n")}\n`;
+}

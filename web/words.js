@@ -1,0 +1,80 @@
+// What the page says, in Korean and English: the browser's language, unless the person has chosen.
+import { kept } from "./store.js";
+import en from "./words/en.js";
+import ko from "./words/ko.js";
+
+const LANGUAGES = { en, ko };
+
+let chosen = LANGUAGES[kept.get("language")] ? kept.get("language") : ofBrowser();
+document.documentElement.lang = chosen;
+
+function ofBrowser() {
+  return navigator.languages.map((name) => name.slice(0, 2)).find((name) => LANGUAGES[name]) ?? "en";
+}
+
+export function language() {
+  return chosen;
+}
+
+export function choose(name) {
+  chosen = name;
+  kept.set("language", name);
+  document.documentElement.lang = name;
+}
+
+/** The words of this name, with `{parts}` filled in. */
+export function t(name, parts = {}) {
+  const words = LANGUAGES[chosen][name] ?? en[name] ?? name;
+  return words.replace(/\{(\w+)\}/g, (_, part) => String(parts[part] ?? ""));
+}
+
+/** What the server calls something, in words; as it is, where there are none. */
+export function named(group, name) {
+  const known = `${group}.${name}`;
+  return LANGUAGES[chosen][known] ?? en[known] ?? name;
+}
+
+const locale = () => (chosen === "ko" ? "ko-KR" : "en-GB");
+
+export const number = (value, digits = 0) =>
+  new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value ?? 0);
+
+export const share = (value) => new Intl.NumberFormat(locale(), { style: "percent", maximumFractionDigits: 0 }).format(value ?? 0);
+
+/** Dollars, with as many digits as say something. */
+export function money(value) {
+  if (value === null || value === undefined) return t("price.unknown");
+  const digits = value === 0 || value >= 1 ? 2 : Math.min(8, 1 - Math.floor(Math.log10(value)));
+  return `$${value.toFixed(digits)}`;
+}
+
+export function bytes(value) {
+  const units = ["B", "kB", "MB", "GB"];
+  let [size, unit] = [value, 0];
+  while (size >= 1000 && unit < units.length - 1) [size, unit] = [size / 1000, unit + 1];
+  return `${number(size, size < 10 && unit > 0 ? 1 : 0)} ${units[unit]}`;
+}
+
+export function seconds(milliseconds) {
+  return milliseconds < 1000 ? `${number(milliseconds)} ms` : `${number(milliseconds / 1000, 1)} s`;
+}
+
+export const moment = (milliseconds) =>
+  new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(milliseconds);
+
+/** How long ago, roughly. */
+export function ago(milliseconds) {
+  const relative = new Intl.RelativeTimeFormat(locale(), { numeric: "auto" });
+  const minutes = Math.round((milliseconds - Date.now()) / 60_000);
+  if (Math.abs(minutes) < 60) return relative.format(minutes, "minute");
+  const hours = Math.round(minutes / 60);
+  if (Math.abs(hours) < 24) return relative.format(hours, "hour");
+  return relative.format(Math.round(hours / 24), "day");
+}
+
+/** What went wrong, for a person: why, and what to do. */
+export function said(problem) {
+  if (problem.code === "unreachable") return t("problem.unreachable");
+  if (problem.code === "broke_off") return t("problem.broke_off");
+  return [problem.detail || problem.title || problem.message, problem.action].filter(Boolean).join(" ");
+}
