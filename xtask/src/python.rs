@@ -5,6 +5,7 @@
 )]
 
 mod a2a;
+mod agents;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -125,6 +126,8 @@ pub(crate) fn test_peers() -> Result<PathBuf> {
     for (name, packages) in a2a::GENERATIONS {
         peers(&folder.join(name), packages)?;
     }
+    peers(&folder.join("a2a-agent"), agents::A2A)?;
+    peers(&folder.join("a2a-agent-0.3"), agents::OLD_A2A)?;
     Ok(folder)
 }
 

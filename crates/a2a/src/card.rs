@@ -1,11 +1,13 @@
 //! Cards: the form that each path and version gets, what a client chooses from one, and their signatures.
 
 mod canonical;
+mod freshness;
 mod signature;
 
 use serde_json::{Map, Value};
 
 pub use canonical::{CanonicalError, canonical};
+pub use freshness::keep_for;
 pub use signature::{
     Algorithm, ProtectedHeader, SignatureError, SigningHeader, Verified, sign, verify,
 };

@@ -4,7 +4,7 @@
 //! how HTTP carries it is in [`http`], how JSON-RPC does in [`jsonrpc`], how gRPC does in [`grpc`]. [`version`] says who speaks which version,
 //! [`admission`] what may be asked of an agent, [`machine`] what may happen to a task, [`listing`] how tasks are listed,
 //! [`push`] what goes with a webhook, [`follow`] what a caller makes of a stranger's events, [`card`] how an agent
-//! describes itself, and [`registry`] what a catalogue of agents shows to whom.
+//! describes itself, [`hops`] how far a message has come, and [`registry`] what a catalogue of agents shows to whom.
 
 pub mod admission;
 pub mod card;
@@ -12,6 +12,7 @@ pub mod error;
 mod fields;
 pub mod follow;
 pub mod grpc;
+pub mod hops;
 pub mod http;
 pub mod ids;
 pub mod jsonrpc;
@@ -23,6 +24,7 @@ pub mod push;
 pub mod registry;
 #[cfg(test)]
 mod samples;
+pub mod sse;
 pub mod timestamp;
 pub mod version;
 pub mod wire;

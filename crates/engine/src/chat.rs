@@ -169,6 +169,8 @@ pub struct Question {
     pub enclosed: Vec<Enclosure>,
     /// What is to be read with it, for that user.
     pub attach: Vec<Attachment>,
+    /// Agents that the question has come through.
+    pub hops: u32,
 }
 
 /// Which conversation a question belongs to.
@@ -185,7 +187,7 @@ impl Question {
     #[must_use]
     pub fn new(text: String, conversation: Talk) -> Self {
         let (told, enclosed, attach) = (Vec::new(), Vec::new(), Vec::new());
-        Self { text, conversation, told, user: None, enclosed, attach }
+        Self { text, conversation, told, user: None, enclosed, attach, hops: 0 }
     }
 
     /// Puts something of servers beside it.
@@ -198,6 +200,12 @@ impl Question {
     #[must_use]
     pub fn with_tools(self, user: ToolUser) -> Self {
         Self { user: Some(user), ..self }
+    }
+
+    /// Says that an agent asks, and how many before it: what the turn asks of agents has come further.
+    #[must_use]
+    pub fn come_through(self, hops: u32) -> Self {
+        Self { hops, ..self }
     }
 }
 
@@ -319,6 +327,7 @@ impl Copilot {
             user,
             enclosed: question.enclosed,
             attach: question.attach,
+            hops: question.hops,
         };
         let is_end_alone = Arc::new(AtomicBool::new(false));
         let run = Run::new(self.clone(), asked, question.told, tell, Arc::clone(&is_end_alone));

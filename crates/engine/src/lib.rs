@@ -12,6 +12,7 @@ mod ingest;
 mod jobs;
 pub mod keys;
 mod knowledge;
+pub mod peers;
 mod reading;
 pub mod research;
 pub mod search;

@@ -29,6 +29,7 @@ pub use calls::{CallError, Caller};
 pub use desk::{Desk, OpenQuestion};
 pub use following::Followed;
 pub use handler::Lending;
+pub(crate) use host::digest;
 pub use host::{Catalogue, Entry, Host, HostParts, HostRules, ServerLine, ServerState};
 pub use limits::{Launcher, ProgramLimits, become_program};
 pub use relay::LoginBegun;

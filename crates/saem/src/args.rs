@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::a2a::A2a;
 use crate::commands::activity::Activity;
 use crate::commands::agents::Agents;
 use crate::commands::conformance::Conformance;
@@ -73,6 +74,9 @@ pub(crate) enum Command {
     /// Keep a catalogue of agents, and find agents in it
     #[command(subcommand)]
     Agents(Agents),
+    /// Speak to other agents
+    #[command(subcommand)]
+    A2a(A2a),
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),

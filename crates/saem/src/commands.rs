@@ -1,5 +1,6 @@
 //! What the command line can do, a file for each command.
 
+pub(crate) mod a2a;
 pub(crate) mod activity;
 pub(crate) mod agents;
 pub(crate) mod ask;

@@ -1,6 +1,7 @@
 //! Configuration: defaults compiled in, overridden by a file, the environment and flags, in this order.
 
 mod a2a;
+mod agents;
 mod copilot;
 mod mcp;
 mod registry;
@@ -13,6 +14,7 @@ use toml::{Table, Value};
 use url::Url;
 
 pub(crate) use self::a2a::{A2a, BareCardKind, CardKind};
+pub(crate) use self::agents::{Agents, NamedAgent};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::registry::Registry;
@@ -38,6 +40,7 @@ pub(crate) struct Config {
     pub(crate) mcp: Mcp,
     pub(crate) a2a: A2a,
     pub(crate) registry: Registry,
+    pub(crate) agents: Agents,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,
@@ -256,6 +259,9 @@ fn merge(
     Value::Table(settings).try_into().context("the configuration holds a value of the wrong kind")
 }
 
+/// Sections whose tables are things with names of their own, such as `[agents.NAME]`.
+const OPEN_SECTIONS: &[&str] = &["agents"];
+
 /// Puts a file's settings over the defaults; a key that is no setting is an error, since it is a typo.
 fn overlay(settings: &mut Table, own: Table, path: &Path) -> Result<()> {
     for (section, value) in own {
@@ -264,7 +270,8 @@ fn overlay(settings: &mut Table, own: Table, path: &Path) -> Result<()> {
             bail!("{}: there is no section [{section}]; see config/default.toml", path.display());
         };
         for (key, value) in values {
-            if !known.contains_key(&key) {
+            let is_name = OPEN_SECTIONS.contains(&section.as_str()) && value.is_table();
+            if !known.contains_key(&key) && !is_name {
                 bail!(
                     "{}: there is no setting {section}.{key}; see config/default.toml",
                     path.display()

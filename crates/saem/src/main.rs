@@ -90,6 +90,7 @@ fn start(cli: Cli) -> Result<ExitCode> {
             | Command::Serve
             | Command::Eval(_)
             | Command::Doctor
+            | Command::A2a(_)
             | Command::Conformance(_)
             | Command::Worker
             | Command::Program(_)
@@ -135,6 +136,7 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Cost(cost) => commands::cost::run(config, &cost, &output).await,
         Command::Documents(documents) => commands::documents::run(config, documents, &output).await,
         Command::Mcp(mcp) => commands::mcp::run(config, mcp, &cli.common, &output).await,
+        Command::A2a(order) => Box::pin(commands::a2a::run(&config, order, &output)).await,
         Command::Conformance(suite) => commands::conformance::run(config, suite, &output).await,
         Command::Agents(agents) => commands::agents::run(config, agents, &output).await,
         Command::Key(key) => commands::key::run(config, key, &output).await,

@@ -15,7 +15,7 @@ use reqwest::header::{self, HeaderMap, HeaderName};
 use reqwest::{Client, ClientBuilder, Method, Response, StatusCode};
 use url::{Host, Url};
 
-pub use self::error::{EgressError, Refusal};
+pub use self::error::{EgressError, Refusal, Sent};
 pub use self::names::{Resolver, SystemResolver};
 
 use self::names::CheckedNames;
@@ -111,6 +111,30 @@ pub struct Reply {
     pub bytes: Vec<u8>,
 }
 
+/// An answer that has begun.
+#[derive(Debug)]
+pub struct Opened {
+    url: Url,
+    response: Response,
+}
+
+impl Opened {
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// More of the body; none at its end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
+        self.response.chunk().await.map_err(|error| EgressError::of_request(&self.url, error))
+    }
+}
+
 /// The one way out to addresses that came from outside.
 #[derive(Debug)]
 pub struct EgressGuard {
@@ -166,6 +190,30 @@ impl EgressGuard {
     ) -> Result<Reply, EgressError> {
         let limits = Limits { redirects_max: 0, ..*limits };
         self.exchange(Method::POST, address, headers, body, &limits).await
+    }
+
+    /// Sends a request and gives the answer as soon as it begins; its body is read by the caller, who bounds it. A redirect
+    /// is given as it is, never followed. `wait_max` holds until the answer begins, whatever the rules say: only whoever
+    /// asks knows for how long somebody thinks about an answer.
+    pub async fn open(
+        &self,
+        request: (Method, &str),
+        headers: &HeaderMap,
+        body: Bytes,
+        wait_max: Duration,
+    ) -> Result<Opened, EgressError> {
+        let (method, address) = request;
+        let url = self.admitted(address)?;
+        let mut headers = headers.clone();
+        for name in OURS {
+            headers.remove(name);
+        }
+        let sent = self.client.request(method, url.clone()).headers(headers).body(body).send();
+        let sent = tokio::time::timeout(wait_max, sent).await;
+        let slow = || EgressError::Slow { address: error::shown(&url) };
+        let sent = sent.map_err(|_| slow())?;
+        let response = sent.map_err(|error| EgressError::of_request(&url, error))?;
+        Ok(Opened { url, response })
     }
 
     async fn exchange(

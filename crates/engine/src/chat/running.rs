@@ -55,6 +55,7 @@ pub(super) struct Asked {
     pub(super) user: Option<ToolUser>,
     pub(super) enclosed: Vec<Enclosure>,
     pub(super) attach: Vec<Attachment>,
+    pub(super) hops: u32,
 }
 
 /// One turn on its way.
@@ -118,8 +119,8 @@ impl Run {
         tell: mpsc::Sender<TurnEvent>,
         is_end_alone: Arc<AtomicBool>,
     ) -> Self {
-        let Asked { tenant, turn, at, text, is_kept, user, enclosed, attach } = asked;
-        let caller = user.map(|user| user.caller(&turn, &tell));
+        let Asked { tenant, turn, at, text, is_kept, user, enclosed, attach, hops } = asked;
+        let caller = user.map(|user| Caller { hops, ..user.caller(&turn, &tell) });
         let tools = Tooling::of(&copilot, caller.clone());
         let deadline = Instant::now() + copilot.rules.turn_time_max;
         let mut run = Self {

@@ -77,6 +77,7 @@ impl ToolUser {
             attendance,
             // The model reads documents and results, and whoever wrote those may want something else than the person.
             influence: Influence::Strangers,
+            hops: 0,
         }
     }
 }

@@ -100,6 +100,7 @@ async fn greet(
             let service = Box::pin(handler.serve_with_lifecycle(transport, mode)).await;
             (service.map_err(|error| shortened(&error))?, None)
         }
+        Launch::Agent { .. } => return Err("it is an agent, and speaks no MCP".to_owned()),
     };
     Ok(Link {
         service,

@@ -31,8 +31,9 @@ use super::journal::Journal;
 use super::keeper::{Keeper, State};
 use super::limits::Launcher;
 use super::relay::Relays;
-use super::settings::ServerSettings;
+use super::settings::{Launch, ServerSettings};
 use crate::error::EngineError;
+use crate::peers::{Condition, Peers};
 use crate::tasks::Tasks;
 
 /// Names that are ours: no server's tool may look like one of them.
@@ -40,7 +41,7 @@ const BUILT_IN: [&str; 5] =
     [FIND_TOOLS, "search_all", "search_by_metadata", "get_section", "list_documents"];
 
 /// The hexadecimal SHA-256 of a text.
-pub(super) fn digest(text: &str) -> String {
+pub(crate) fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -120,6 +121,7 @@ pub struct Host {
     keepers: Arc<Mutex<Keepers>>,
     pub(super) relays: Relays,
     known: Arc<Mutex<HashMap<TenantId, Known>>>,
+    pub(super) agents: Option<Peers>,
 }
 
 type Keepers = HashMap<(TenantId, ServerId), Arc<Keeper>>;
@@ -161,7 +163,14 @@ impl Host {
             keepers: Arc::default(),
             relays: Relays::default(),
             known: Arc::default(),
+            agents: None,
         }
+    }
+
+    /// Lets servers of the configuration be agents.
+    #[must_use]
+    pub fn with_agents(self, agents: Peers) -> Self {
+        Self { agents: Some(agents), ..self }
     }
 
     /// Whether a tenant has any server to ask.
@@ -276,8 +285,16 @@ impl Host {
         tenant: &TenantId,
         server: &ServerSettings,
     ) -> Result<Arc<Listing>, String> {
-        let link = self.keeper(tenant, server).link().await?;
-        let listing = link.tools().await.map_err(|error| error.to_string())?;
+        let listing = match (&server.launch, &self.agents) {
+            (Launch::Agent { .. }, Some(agents)) => {
+                agents.listing(&server.id).await.map_err(|error| error.to_string())?
+            }
+            (Launch::Agent { .. }, None) => return Err("agents are off".to_owned()),
+            (Launch::Program { .. } | Launch::Address { .. }, _) => {
+                let link = self.keeper(tenant, server).link().await?;
+                link.tools().await.map_err(|error| error.to_string())?
+            }
+        };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(tenant.clone()).or_default().learn(&server.id, &listing);
         Ok(listing)
@@ -411,7 +428,12 @@ impl Host {
         let server = self.server(tenant, id).filter(|server| server.enabled);
         let unknown =
             || CallError::Absent(format!("there is no server {id}; `saem mcp list` shows them"));
-        let keeper = self.keeper(tenant, server.ok_or_else(unknown)?);
+        let server = server.ok_or_else(unknown)?;
+        if let Launch::Agent { .. } = server.launch {
+            let why = format!("{id} is an agent: it has skills, but neither resources nor prompts");
+            return Err(CallError::Absent(why));
+        }
+        let keeper = self.keeper(tenant, server);
         keeper.link().await.map_err(|why| down(id, &why))
     }
 
@@ -467,6 +489,13 @@ impl Host {
     fn state(&self, tenant: &TenantId, server: &ServerSettings) -> ServerState {
         if !server.enabled {
             return ServerState::Off;
+        }
+        if let (Launch::Agent { .. }, Some(agents)) = (&server.launch, &self.agents) {
+            return match agents.condition(&server.id) {
+                Condition::Idle => ServerState::Idle,
+                Condition::Up { version } => ServerState::Up { version },
+                Condition::Down { why } => ServerState::Down { why },
+            };
         }
         let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         match keepers.get(&(tenant.clone(), server.id.clone())).map(|keeper| keeper.state()) {

@@ -43,6 +43,8 @@ pub enum Launch {
     },
     /// An address that speaks Streamable HTTP.
     Address { url: String, headers: BTreeMap<String, String> },
+    /// An agent, whose skills are its tools; what is known of it the client of agents knows.
+    Agent { shown: String },
 }
 
 /// Values of variables and headers are keys more often than not, so they are not printed.
@@ -61,6 +63,7 @@ impl fmt::Debug for Launch {
                 .field("url", &url.split('?').next().unwrap_or_default())
                 .field("headers", &headers.keys())
                 .finish(),
+            Self::Agent { shown } => f.debug_struct("Agent").field("shown", shown).finish(),
         }
     }
 }
@@ -75,7 +78,7 @@ impl Launch {
             {
                 Some(url)
             }
-            Self::Address { .. } | Self::Program { .. } => None,
+            Self::Address { .. } | Self::Program { .. } | Self::Agent { .. } => None,
         }
     }
 
@@ -89,6 +92,7 @@ impl Launch {
                 agent::text::clip(&words.join(" "), SHOWN_BYTES_MAX).to_owned()
             }
             Self::Address { url, .. } => url.split('?').next().unwrap_or_default().to_owned(),
+            Self::Agent { shown } => agent::text::clip(shown, SHOWN_BYTES_MAX).to_owned(),
         }
     }
 }

@@ -106,6 +106,7 @@ impl World {
             person: Arc::clone(&self.person) as Arc<dyn Person>,
             attendance: Attendance::Attended,
             influence: Influence::Person,
+            hops: 0,
         }
     }
 

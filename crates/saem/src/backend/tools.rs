@@ -287,6 +287,7 @@ fn caller(asked: &Asked) -> Caller {
         person: Arc::clone(&asked.person),
         attendance: asked.attendance,
         influence: Influence::Person,
+        hops: 0,
     }
 }
 

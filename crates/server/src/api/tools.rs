@@ -204,6 +204,7 @@ fn asked_here(api: &Api, caller: &Caller, session: Option<String>) -> ToolCaller
         turn: None,
         attendance: Attendance::Attended,
         influence: Influence::Person,
+        hops: 0,
     }
 }
 

@@ -25,10 +25,17 @@ pub enum EgressError {
     Slow { address: String },
     /// Time, or whoever runs that server.
     #[error("{address} cannot be reached: {why}")]
-    Unreachable { address: String, why: String },
+    Unreachable { address: String, why: String, sent: Sent },
     /// The operator: this machine's TLS set-up is broken.
     #[error("no connection can be made from this machine: check its TLS set-up")]
     Setup(#[source] reqwest::Error),
+}
+
+/// Whether anything of a request has got out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    Nothing,
+    Perhaps,
 }
 
 /// What is wrong with an address.
@@ -70,14 +77,14 @@ impl EgressError {
             return Self::Slow { address };
         }
         let cause = root_cause(&error);
-        let why = if error.is_dns() {
-            format!("its name is not known ({cause}); check the spelling")
+        let (sent, why) = if error.is_dns() {
+            (Sent::Nothing, format!("its name is not known ({cause}); check the spelling"))
         } else if error.is_connect() {
-            format!("no connection ({cause}); check that it is up")
+            (Sent::Nothing, format!("no connection ({cause}); check that it is up"))
         } else {
-            format!("the answer broke off ({cause}); try again later")
+            (Sent::Perhaps, format!("the answer broke off ({cause}); try again later"))
         };
-        Self::Unreachable { address, why }
+        Self::Unreachable { address, why, sent }
     }
 }
 
@@ -91,7 +98,9 @@ impl From<EgressError> for PortError {
                 what: address,
                 why: "it took too long; try again later".to_owned(),
             },
-            EgressError::Unreachable { address, why } => Self::Unavailable { what: address, why },
+            EgressError::Unreachable { address, why, .. } => {
+                Self::Unavailable { what: address, why }
+            }
             EgressError::Setup(source) => {
                 Self::Broken { what: "the way out", source: Box::new(source) }
             }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use reqwest::Method;
 use reqwest::dns::Resolve as _;
 use reqwest::header::{HeaderMap, HeaderValue};
 
@@ -539,4 +540,34 @@ fn messages_keep_the_secrets_of_an_address_to_themselves() {
         assert_eq!(error.to_string(), message);
         assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn an_opened_answer_is_checked_like_any_other_and_follows_no_redirect() {
+    let server = Server::start(|head| {
+        if head.starts_with("get /away") {
+            redirect_to("http://127.0.0.2/")
+        } else {
+            Answer::ThenSilence(b"HTTP/1.1 200 OK\r\n\r\nfirst".to_vec())
+        }
+    })
+    .await;
+    let guard = EgressGuard::new(rules(&[server.port()])).unwrap();
+    let patience = Duration::from_secs(20);
+    let open = async |address: &str, wait_max| {
+        guard.open((Method::GET, address), &HeaderMap::new(), Bytes::new(), wait_max).await
+    };
+    let mut opened = open(&server.url("/"), patience).await.unwrap();
+    assert_eq!(opened.status(), 200);
+    assert_eq!(opened.chunk().await.unwrap().unwrap(), "first", "before the end is there");
+    let away = open(&server.url("/away"), patience).await.unwrap();
+    assert_eq!(away.status(), 302);
+    let inside = open("http://127.0.0.2/", patience).await;
+    assert!(matches!(inside, Err(EgressError::Refused { why: Refusal::Inside, .. })), "{inside:?}");
+    let silent = Server::start(|_| Answer::ThenSilence(Vec::new())).await;
+    let guard = EgressGuard::new(rules(&[silent.port()])).unwrap();
+    let wait_max = Duration::from_millis(50);
+    let address = silent.url("/");
+    let slow = guard.open((Method::GET, &address), &HeaderMap::new(), Bytes::new(), wait_max);
+    assert!(matches!(slow.await, Err(EgressError::Slow { .. })));
 }

@@ -139,7 +139,9 @@ async fn ask(parts: &SaemParts, work: &mut Work, message: &Message) -> Result<()
     let principal = work.principal.clone();
     let user = ToolUser { principal: principal.clone(), asked: Whom::Person(person) };
     let talk = conversation(&principal, work.context.as_str());
-    let question = Question { enclosed, ..Question::new(question, talk).with_tools(user) };
+    let hops = a2a::hops::read(None, message, work.metadata.as_ref());
+    let question = Question::new(question, talk).with_tools(user).come_through(hops);
+    let question = Question { enclosed, ..question };
     let mut asking = match parts.copilot.ask(&principal.tenant, question) {
         Ok(asking) => asking,
         Err(error) => return failed(&work.tell, error).await,

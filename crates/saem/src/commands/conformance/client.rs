@@ -193,6 +193,7 @@ fn caller() -> Caller {
         person: Arc::new(Agreeable),
         attendance: Attendance::Attended,
         influence: Influence::Person,
+        hops: 0,
     }
 }
 

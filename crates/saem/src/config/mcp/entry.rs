@@ -151,7 +151,7 @@ impl Entry {
 }
 
 /// An address of the web. Private ones are fine: the owner of the machine has written it.
-fn checked(text: &str) -> Result<String> {
+pub(in crate::config) fn checked(text: &str) -> Result<String> {
     // The text is not repeated: it may hold a key.
     let url: Url = text.parse().ok().context("the url is no address")?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {

@@ -42,7 +42,10 @@ pub(super) fn without_comments(text: &str) -> String {
 }
 
 /// Fills in `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`.
-pub(super) fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String> {
+pub(in crate::config) fn expand(
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
