@@ -56,6 +56,9 @@ impl ShortText {
     }
 }
 
+/// A text that counts for a thing, with its vector if it has one.
+pub type Weighed<'a> = (&'a ShortText, Option<&'a [f32]>);
+
 /// A question, taken apart.
 #[derive(Debug, Clone)]
 pub struct ShortQuestion {
@@ -85,7 +88,7 @@ impl ShortQuestion {
 
     /// How relevant each thing is, 0 to 100; a thing is the texts that count for it, each with its vector if it has one.
     #[must_use]
-    pub fn relevances(&self, things: &[Vec<(&ShortText, Option<&[f32]>)>]) -> Vec<u8> {
+    pub fn relevances(&self, things: &[Vec<Weighed<'_>>]) -> Vec<u8> {
         let degrees: Vec<Vec<f32>> = things.iter().map(|texts| self.degrees(texts)).collect();
         let weights: Vec<f32> =
             (0..self.words.len()).map(|place| self.weight(place, &degrees)).collect();

@@ -189,7 +189,6 @@ fn no_order() -> CatalogueError {
     CatalogueError::Refused(why.to_owned())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
 fn refused(error: impl std::error::Error) -> CatalogueError {
     CatalogueError::Refused(error.to_string())
 }
