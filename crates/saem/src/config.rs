@@ -3,6 +3,7 @@
 mod a2a;
 mod copilot;
 mod mcp;
+mod research;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use url::Url;
 pub(crate) use self::a2a::{A2a, BareCardKind, CardKind};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
+pub(crate) use self::research::Research;
 
 /// The file that users read is the one that holds.
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
@@ -35,6 +37,7 @@ pub(crate) struct Config {
     pub(crate) memory: Memory,
     pub(crate) mcp: Mcp,
     pub(crate) a2a: A2a,
+    pub(crate) research: Research,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,

@@ -71,7 +71,7 @@ impl Driver {
 
     /// Goes on until the end of the run; what is told last says how it ended.
     pub(super) async fn drive(mut self) {
-        let last = match self.to_the_end().await {
+        let last = match self.run_on().await {
             Ok(()) => match self.run.end_reason() {
                 Some(reason) => {
                     Told::Ended { reason, report: self.run.report().cloned().map(Box::new) }
@@ -92,7 +92,7 @@ impl Driver {
         self.run.order().id
     }
 
-    async fn to_the_end(&mut self) -> Result<(), Stopped> {
+    async fn run_on(&mut self) -> Result<(), Stopped> {
         if self.epoch > 0 {
             self.keep(vec![Event::TakenOver { epoch: self.epoch }]).await?;
         }
@@ -154,7 +154,7 @@ impl Driver {
     async fn grant(&mut self, wish: Wish) -> Result<(), Stopped> {
         let event = Event::Steered { steering: wish.steering };
         let entry = Entry { at: self.parts.clock.now(), event };
-        let checked = self.run.check(&entry).map_err(refused);
+        let checked = self.run.check(&entry).map_err(|error| refused(&error));
         let outcome = match checked {
             Ok(()) => self.keep(vec![entry.event]).await,
             Err(error) => {
@@ -174,7 +174,7 @@ impl Driver {
         let entries: Vec<Entry> = events.into_iter().map(|event| Entry { at, event }).collect();
         // A run that could not be written down is left by this process, so nobody sees what it took in vain.
         for entry in &entries {
-            self.run.apply(entry).map_err(refused)?;
+            self.run.apply(entry).map_err(|error| refused(&error))?;
         }
         let new = NewEntries {
             run: self.id(),
@@ -205,7 +205,7 @@ impl Driver {
     }
 }
 
-fn refused(error: RunError) -> EngineError {
+fn refused(error: &RunError) -> EngineError {
     EngineError::Refused(error.to_string())
 }
 
