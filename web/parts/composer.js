@@ -1,6 +1,6 @@
-// Where a question is written: it grows with the text, `/` offers prompts, `@` names a document.
+// Where a question is written: it grows with the text, `/` offers prompts, `@` names a document or attaches a resource.
 import * as api from "../api.js";
-import { h, icon, set as put } from "../dom.js";
+import { h, icon, iconButton, set as put } from "../dom.js";
 import { get, set } from "../store.js";
 import { t } from "../words.js";
 import { dialog, failed } from "./dialogs.js";
@@ -11,13 +11,16 @@ export class Composer {
   #busy = false;
   #choices = [];
   #chosen = 0;
+  /** Resources that go with the question. */
+  #attached = [];
 
   constructor({ send, stop }) {
     this.field = h("textarea", { rows: "1", placeholder: t("chat.placeholder"), "aria-label": t("chat.ask"), value: get("draft"),
       "aria-describedby": "composer-keys", "aria-autocomplete": "list", "aria-controls": "composer-offers" });
     this.button = h("button", { type: "submit", class: "primary send" });
     this.offers = h("ul", { id: "composer-offers", class: "offers", role: "listbox", hidden: true, "aria-label": t("chat.prompts") });
-    this.element = h("form", { class: "composer" }, this.offers, h("div", { class: "composer-box" }, this.field, this.button),
+    this.chips = h("ul", { class: "chips", hidden: true, "aria-label": t("chat.attached") });
+    this.element = h("form", { class: "composer" }, this.offers, this.chips, h("div", { class: "composer-box" }, this.field, this.button),
       h("p", { id: "composer-keys", class: "keys" }, t("chat.keys")));
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -43,7 +46,16 @@ export class Composer {
     set("draft", "");
     this.#grow();
     this.#hide();
-    send(question);
+    const attach = this.#attached.map(({ server, uri }) => ({ server, uri }));
+    this.#attach([]);
+    send(question, attach);
+  }
+
+  #attach(now) {
+    this.#attached = now;
+    this.chips.hidden = now.length === 0;
+    put(this.chips, now.map((one) => h("li", { class: "badge" }, one.name,
+      iconButton("close", t("chat.detach", { name: one.name }), () => { this.#attach(this.#attached.filter((other) => other !== one)); this.field.focus(); }, { class: "icon-button small" }))));
   }
 
   #grow() {
@@ -84,14 +96,15 @@ export class Composer {
     const document = /(^|\s)@(\S*)$/.exec(before);
     if (!prompt && !document) { this.#hide(); return; }
     const asked = this.field.value;
-    const found = prompt ? await prompts(prompt[1]) : await documents(document[2]);
+    const found = prompt ? await prompts(prompt[1]) : (await Promise.all([resources(document[2]), documents(document[2])])).flat();
     if (this.field.value !== asked) return;
     this.#choices = found.slice(0, OFFERED).map((choice) => ({
       ...choice,
       take: async () => {
         this.#hide();
-        const text = await choice.text();
+        const text = choice.resource ? "" : await choice.text();
         if (text === null) return;
+        if (choice.resource) this.#attach([...this.#attached, choice.resource]);
         const start = prompt ? 0 : before.length - document[2].length - 1;
         this.field.setRangeText(text, start, before.length, "end");
         set("draft", this.field.value);
@@ -150,6 +163,19 @@ async function filled(server, prompt) {
     failed(problem);
     return null;
   }
+}
+
+/** Resources of all servers that are on, by their titles. */
+async function resources(words) {
+  const { servers } = await api.get("/api/tool-servers").catch(() => ({ servers: [] }));
+  const offered = await Promise.all(servers.filter((server) => server.state !== "off").map(async (server) => {
+    const { resources: all } = await api.get(`/api/tool-servers/${api.id(server.id)}/offers`).catch(() => ({ resources: [] }));
+    return all.map(({ uri, title, description }) => {
+      const name = title || uri;
+      return { name, about: `${server.name} · ${description || uri}`, resource: { server: server.id, uri, name } };
+    });
+  }));
+  return offered.flat().filter((resource) => resource.name.toLowerCase().includes(words.toLowerCase()));
 }
 
 /** Documents whose title has these words. */

@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, iconButton, set as put } from "../dom.js";
 import { Part, get, set } from "../store.js";
-import { t } from "../words.js";
+import { number, t } from "../words.js";
 import { attended, look } from "../parts/approvals.js";
 import { Composer } from "../parts/composer.js";
 import { failed, notice } from "../parts/dialogs.js";
@@ -24,6 +24,8 @@ class Chat extends Part {
   #session = null;
   #turns = [];
   #drawnFrom = 0;
+  /** Turns that the server does not show any more. */
+  #unshown = 0;
   /** The turn under way in this conversation. */
   #now = null;
 
@@ -32,7 +34,7 @@ class Chat extends Part {
     this.talk = h("div", { class: "talk", tabindex: "0", role: "region", "aria-label": t("room.chat") });
     this.turns = h("div", { class: "turns" });
     this.talk.append(this.turns);
-    this.composer = new Composer({ send: (question) => this.ask(question), stop: () => this.stop() });
+    this.composer = new Composer({ send: (question, attach) => this.ask(question, attach), stop: () => this.stop() });
     this.heading = h("h1", {});
     this.memory = h("div", { class: "beside", hidden: !get("memoryOpen") });
     const open = () => this.classList.toggle("listing");
@@ -66,14 +68,15 @@ class Chat extends Part {
     put(this.turns, h("p", { class: "quiet" }, t("app.loading")));
     try {
       const session = await api.get(`/api/sessions/${api.id(wanted)}`, { html: true });
-      if (this.#session === wanted) this.#show(session.turns);
+      if (this.#session === wanted) this.#show(session);
     } catch (problem) {
       if (problem.status === 404) { location.hash = "#/chat"; return; }
       failed(problem);
     }
   }
 
-  #show(turns) {
+  #show({ turns, turns_said }) {
+    this.#unshown = Math.max(0, turns_said - turns.length);
     this.#turns = turns.map((turn) => this.#view(turn));
     if (this.#now) this.#turns.push(this.#now.view);
     this.#drawnFrom = Math.max(0, turns.length - DRAWN);
@@ -83,7 +86,8 @@ class Chat extends Part {
 
   #drawTurns() {
     const earlier = this.#drawnFrom > 0
-      ? h("button", { type: "button", class: "plain earlier", onclick: () => this.#earlier() }, t("chat.earlier")) : null;
+      ? h("button", { type: "button", class: "plain earlier", onclick: () => this.#earlier() }, t("chat.earlier"))
+      : this.#unshown > 0 ? h("p", { class: "quiet earlier" }, t("chat.unshown", { count: number(this.#unshown) })) : null;
     put(this.turns, earlier, this.#turns.slice(this.#drawnFrom).map((view) => view.element));
   }
 
@@ -117,7 +121,7 @@ class Chat extends Part {
   }
 
   /** Asks, and shows the answer as it comes. */
-  async ask(question) {
+  async ask(question, attach = []) {
     if (this.#now) return;
     const view = this.#view({ question });
     const turn = { view, session: this.#session, stopper: new AbortController() };
@@ -129,7 +133,7 @@ class Chat extends Part {
     this.#toEnd();
     this.composer.setBusy(true);
     try {
-      await attended(this.#follow(turn, question));
+      await attended(this.#follow(turn, { question, ...(attach.length ? { attach } : {}) }));
     } catch (problem) {
       if (problem.name === "AbortError") view.stopped();
       else view.failed(problem);
@@ -143,7 +147,7 @@ class Chat extends Part {
     if (this.isConnected) this.list.load();
   }
 
-  async #follow(turn, question) {
+  async #follow(turn, asked) {
     const { view, session, stopper } = turn;
     let is_over = false;
     const told = (name, data) => {
@@ -156,7 +160,7 @@ class Chat extends Part {
       else if (name === "failed") { is_over = true; view.failed(new api.Problem(data)); }
       if (follow) this.#toEnd();
     };
-    await api.stream("/api/chat", { question, html: true, ...(session ? { session } : {}) }, told, stopper.signal);
+    await api.stream("/api/chat", { ...asked, html: true, ...(session ? { session } : {}) }, told, stopper.signal);
     if (!is_over) throw new api.Problem({ code: "broke_off" });
   }
 

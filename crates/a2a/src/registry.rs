@@ -33,6 +33,9 @@ pub struct Entry {
     pub versions: Vec<CardVersion>,
     pub registered_at: Timestamp,
     pub health: Health,
+    /// Where its card was fetched; `None` if the card itself was handed in.
+    #[serde(default)]
+    pub source: Option<String>,
 }
 
 /// What the keepers of the catalogue say of an entry.

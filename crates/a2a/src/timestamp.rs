@@ -32,6 +32,12 @@ impl Timestamp {
         if RANGE.contains(&milliseconds) { Ok(Self(milliseconds)) } else { Err(TimestampError) }
     }
 
+    /// The moment this many milliseconds after 1970 began, or the nearest one that can be written.
+    #[must_use]
+    pub fn clamped(milliseconds: i64) -> Self {
+        Self(milliseconds.clamp(*RANGE.start(), *RANGE.end()))
+    }
+
     /// How many milliseconds after 1970 began.
     #[must_use]
     pub fn milliseconds(self) -> i64 {

@@ -25,6 +25,7 @@ pub mod retrieval;
 #[cfg(test)]
 mod samples;
 pub mod sentences;
+pub mod shortlist;
 pub mod text;
 pub mod tools;
 pub mod turn;

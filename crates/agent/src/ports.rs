@@ -1,5 +1,6 @@
 //! What Saem needs of the world, each need a small trait; adapters implement them, `engine` calls them.
 
+mod entries;
 mod research;
 mod sessions;
 mod tasks;
@@ -16,6 +17,7 @@ use crate::knowledge::{Collection, Document, DocumentChunks, Passage};
 use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
 
+pub use self::entries::{AgentEntries, Catalogues, EntryList, KeepEntry, KeptEntry};
 pub use self::research::{Journals, KeptRun, NewEntries, RunLine, Searches};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,

@@ -1,6 +1,7 @@
 //! Does what `agent` decides: loads, parses, indexes, searches, answers and remembers.
 
 pub mod agents;
+pub mod catalogue;
 pub mod chat;
 mod cleanup;
 mod error;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::activity::Activity;
+use crate::commands::agents::Agents;
 use crate::commands::conformance::Conformance;
 use crate::commands::mcp::Mcp;
 
@@ -69,6 +70,9 @@ pub(crate) enum Command {
     /// Serve to MCP clients, and use the tools of MCP servers
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Keep a catalogue of agents, and find agents in it
+    #[command(subcommand)]
+    Agents(Agents),
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(Key),

@@ -1,5 +1,6 @@
 //! Where a command does its work: on the data folder itself, or at the server that has it.
 
+pub(crate) mod agents;
 mod chat;
 mod form;
 mod remote;

@@ -1,6 +1,7 @@
 //! What the command line can do, a file for each command.
 
 pub(crate) mod activity;
+pub(crate) mod agents;
 pub(crate) mod ask;
 pub(crate) mod cleanup;
 pub(crate) mod conformance;

@@ -3,6 +3,7 @@
 mod a2a;
 mod copilot;
 mod mcp;
+mod registry;
 mod research;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use url::Url;
 pub(crate) use self::a2a::{A2a, BareCardKind, CardKind};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
+pub(crate) use self::registry::Registry;
 pub(crate) use self::research::Research;
 
 /// The file that users read is the one that holds.
@@ -37,6 +39,7 @@ pub(crate) struct Config {
     pub(crate) memory: Memory,
     pub(crate) mcp: Mcp,
     pub(crate) a2a: A2a,
+    pub(crate) registry: Registry,
     pub(crate) research: Research,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
@@ -73,6 +76,10 @@ pub(crate) struct Server {
     pub(crate) listen: String,
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
+    pub(crate) networks: Vec<String>,
+    pub(crate) tls_certificate: String,
+    pub(crate) tls_key: String,
+    pub(crate) tls_client_ca: String,
     pub(crate) connections_max: usize,
     pub(crate) connections_per_address_max: usize,
     pub(crate) header_seconds_max: u64,

@@ -136,6 +136,7 @@ async fn run(cli: Cli, config: Config) -> Result<ExitCode> {
         Command::Documents(documents) => commands::documents::run(config, documents, &output).await,
         Command::Mcp(mcp) => commands::mcp::run(config, mcp, &cli.common, &output).await,
         Command::Conformance(suite) => commands::conformance::run(config, suite, &output).await,
+        Command::Agents(agents) => commands::agents::run(config, agents, &output).await,
         Command::Key(key) => commands::key::run(config, key, &output).await,
         Command::Activity(activity) => commands::activity::run(config, activity, &output).await,
         Command::Cleanup => commands::cleanup::run(config, &output).await,

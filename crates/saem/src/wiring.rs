@@ -1,6 +1,7 @@
 //! Where the adapters and the engine meet: builds a running Saem from its configuration.
 
 pub(crate) mod a2a;
+pub(crate) mod catalogue;
 pub(crate) mod copilot;
 pub(crate) mod logins;
 pub(crate) mod mcp;

@@ -6,6 +6,7 @@ mod conformance;
 mod grpc;
 mod rest;
 mod rpc;
+mod signing;
 mod streams;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ use http::{HeaderMap, Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 pub use self::conformance::Kit;
+pub use self::signing::{SigningKey, SigningKeyError};
 
 use crate::guard::{Caller, Shutdown, Standing};
 use crate::input;
@@ -67,6 +69,18 @@ pub struct A2aSettings {
     /// Whether methods of 1.0 are served to who does not say a version.
     pub bare_calls: Bare,
     pub card_seconds_max: u64,
+    /// Whether the server encrypts by itself, and wants certificates of its callers.
+    pub encryption: Encryption,
+}
+
+/// Whether connections are encrypted by the server itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encryption {
+    #[default]
+    None,
+    Server,
+    /// Callers need a certificate too.
+    Mutual,
 }
 
 /// What the agent works with.
@@ -75,6 +89,8 @@ pub struct A2aParts {
     /// For the extended card: what its reader may ask about.
     pub knowledge: Knowledge,
     pub entropy: Arc<dyn Entropy>,
+    /// With it the card is signed.
+    pub key: Option<Arc<SigningKey>>,
 }
 
 /// An A2A agent. Cheap to clone.
@@ -89,14 +105,17 @@ struct Agent {
     entropy: Arc<dyn Entropy>,
     settings: A2aSettings,
     capabilities: Capabilities,
+    key: Option<Arc<SigningKey>>,
 }
 
 impl A2a {
     #[must_use]
     pub fn new(parts: A2aParts, settings: A2aSettings) -> Self {
-        let A2aParts { service, knowledge, entropy } = parts;
+        let A2aParts { service, knowledge, entropy, key } = parts;
         let capabilities = cards::capabilities();
-        Self { shared: Arc::new(Agent { service, knowledge, entropy, settings, capabilities }) }
+        Self {
+            shared: Arc::new(Agent { service, knowledge, entropy, settings, capabilities, key }),
+        }
     }
 }
 
@@ -136,6 +155,13 @@ pub fn routes<S: Clone + Send + Sync + 'static>(a2a: &A2a) -> Vec<Route<S>> {
     let summary = "Describes this A2A agent to a caller that it knows";
     let route = Route::get(OLD_EXTENDED_CARD_PATH, READ, summary, extended);
     routes.push(route.gives_other(StatusCode::OK, JSON));
+    if let Some(key) = &agent.key {
+        let set = key.key_set();
+        let keys = move || std::future::ready(json(200, JSON, &set));
+        let summary = "The key that this agent signs with";
+        let route = Route::get("/.well-known/jwks.json", Access::Public, summary, keys);
+        routes.push(route.gives_other(StatusCode::OK, JSON));
+    }
     // Some clients know the host alone.
     for path in [PATH, "/a2a/", "/"] {
         let rpc = handler(agent, |agent, request| async move { agent.rpc(request).await });
@@ -246,7 +272,10 @@ impl Agent {
             return url.trim_end_matches('/').to_owned();
         }
         let host = text(&parts.headers, "host").unwrap_or_else(|| "localhost".to_owned());
-        format!("http://{host}")
+        match self.settings.encryption {
+            Encryption::None => format!("http://{host}"),
+            Encryption::Server | Encryption::Mutual => format!("https://{host}"),
+        }
     }
 
     /// A name for a message that came without one.

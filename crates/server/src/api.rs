@@ -13,6 +13,7 @@ pub mod wire;
 use std::sync::Arc;
 
 use agent::identity::Scope;
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::keys::Keyring;
 use engine::tools::{Desk, Host};
@@ -35,6 +36,9 @@ pub struct Api {
     pub doctor: Arc<dyn Doctor>,
     /// Documents to try Saem with.
     pub samples: Arc<[Sample]>,
+    pub catalogue: Catalogue,
+    /// The address of this server as others know it, for what the catalogue publishes.
+    pub registry_address: Option<String>,
 }
 
 const READ: Access = Access::Needs(Scope::Read);
@@ -50,6 +54,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     routes.extend(chat::routes());
     routes.extend(crate::openai::routes());
     routes.extend(tools::routes());
+    routes.extend(crate::registry::routes());
     routes.extend(jobs::routes());
     routes.extend(start::routes());
     routes.extend(admin::routes());

@@ -19,15 +19,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Shared;
 use crate::body;
-use crate::identity::{Ground, Identified};
+use crate::identity::{Ground, Identified, NO_CREDENTIALS};
 use crate::openai;
 use crate::problem::Problem;
 use crate::quota::Permit;
+use crate::registry;
 use crate::routes::{Access, Row, Takes};
 
 /// Whose request this is. Only a route that needs a scope has one.
 #[derive(Debug, Clone)]
 pub struct Caller(pub Principal);
+
+/// Whose request this is, on a route that is open to everybody.
+#[derive(Debug, Clone)]
+pub struct Visitor(pub Option<Principal>);
 
 /// Where the request comes from: the other end of the connection, never a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +83,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
+impl<S: Send + Sync> FromRequestParts<S> for Visitor {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get::<Caller>().map(|caller| caller.0.clone())))
+    }
+}
+
 impl<S: Send + Sync> FromRequestParts<S> for Standing {
     type Rejection = Problem;
 
@@ -115,13 +128,16 @@ pub(crate) async fn guard(
         Err(problem) => {
             let scopes: &[Scope] = match &row.access {
                 Access::Needs(scope) => std::slice::from_ref(scope),
-                Access::Fixed | Access::Public | Access::Owner => &[],
+                Access::Fixed | Access::Public | Access::Open | Access::Owner => &[],
             };
             shared.identity.challenged(problem, scopes, row.path).into_response()
         }
     };
     if row.path.starts_with(openai::PREFIX) {
         answer = openai::with_error(answer).await;
+    }
+    if registry::speaks_ard(&row) {
+        answer = registry::with_error(answer).await;
     }
     answer.extensions_mut().insert(RouteLabel(row.path));
     answer
@@ -141,6 +157,17 @@ async fn admit(
             shared.quota.address(peer.0.ip())?;
             None
         }
+        Access::Open => match identify(shared, &parts, peer).await {
+            Ok(Identified { principal, ground, .. }) => {
+                let is_owner = matches!(ground, Ground::Owner);
+                let permit = if is_owner { None } else { Some(shared.quota.caller(&principal)?) };
+                parts.extensions.insert(Caller(principal));
+                permit
+            }
+            // Whoever says nothing is nobody; whoever says something wrong is told so.
+            Err(problem) if problem.code == NO_CREDENTIALS => None,
+            Err(problem) => return Err(problem),
+        },
         Access::Needs(_) | Access::Owner => {
             let Identified { principal, ground, visit } = identify(shared, &parts, peer).await?;
             // Whoever owns the folder could read and write it without asking: a quota would only slow them down.
@@ -151,7 +178,11 @@ async fn admit(
                     return Err(shared.identity.lacks(scope));
                 }
                 Access::Owner if !is_owner => return Err(shared.identity.not_owner()),
-                Access::Fixed | Access::Public | Access::Needs(_) | Access::Owner => {}
+                Access::Fixed
+                | Access::Public
+                | Access::Open
+                | Access::Needs(_)
+                | Access::Owner => {}
             }
             parts.extensions.insert(Caller(principal));
             parts.extensions.insert(Standing { shared: Arc::clone(shared), ground, visit });

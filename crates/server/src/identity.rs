@@ -24,7 +24,7 @@ pub mod signatures;
 pub(crate) mod visits;
 
 /// Codes of problems that a client is told how to overcome.
-const NO_CREDENTIALS: &str = "no_credentials";
+pub(crate) const NO_CREDENTIALS: &str = "no_credentials";
 const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
 
 /// Names under which credentials are put into addresses, where logs and histories keep them.

@@ -7,7 +7,8 @@ use bytes::Bytes;
 
 pub use jsonwebtoken::Algorithm;
 
-pub use crate::listen::Drained;
+pub use crate::listen::{Drained, Tls, TlsError};
+pub use crate::networks::{PathNetworks, PathNetworksError};
 
 use crate::gate::{Gate, GateError};
 use crate::health::ReadyCheck;
@@ -31,12 +32,14 @@ pub mod limits;
 mod listen;
 pub mod mcp;
 pub mod metrics;
+mod networks;
 pub mod openai;
 mod openapi;
 mod operations;
 mod page;
 pub mod problem;
 mod quota;
+pub mod registry;
 pub mod rich;
 pub mod routes;
 mod visiting;
@@ -49,6 +52,8 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// Pages of other servers that may call this one, such as `https://portal.example.com`.
     pub origins: Vec<String>,
+    /// Paths that are there for some networks alone.
+    pub networks: Vec<PathNetworks>,
     /// The version that the API's description names.
     pub version: String,
 }
@@ -71,6 +76,7 @@ pub struct Server {
 pub(crate) struct Shared {
     limits: Limits,
     gate: Gate,
+    networks: Vec<PathNetworks>,
     identity: Identity,
     quota: Quota,
     metrics: Arc<Metrics>,
@@ -89,10 +95,11 @@ impl Server {
         table: Table<S>,
         state: S,
     ) -> Result<Self, GateError> {
-        let Settings { limits, hosts, origins, version } = settings;
+        let Settings { limits, hosts, origins, networks, version } = settings;
         let Parts { identity, metrics, ready } = parts;
         let shared = Arc::new(Shared {
             gate: Gate::new(&hosts, &origins)?,
+            networks,
             identity,
             quota: Quota::new(&limits),
             http: HttpMetrics::new(Arc::clone(&metrics)),

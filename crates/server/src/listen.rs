@@ -30,11 +30,15 @@ use crate::cors::{self, ForeignPage};
 use crate::gate::seal;
 use crate::guard::{Peer, RouteLabel, Shutdown};
 use crate::listen::timed::{Phase, Timed};
+use crate::networks;
 use crate::problem::{Code, Problem};
 use crate::quota::{Counts, Held, neighbourhood};
 
 mod http2;
 mod timed;
+mod tls;
+
+pub use self::tls::{Tls, TlsError};
 
 /// How long to wait when the system has no room for another connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -80,6 +84,16 @@ struct Ending {
 impl Server {
     /// Serves until `shutdown`; then lets requests end, at most for the drain's time, and cuts what is left.
     pub async fn serve(&self, listener: TcpListener, shutdown: CancellationToken) -> Drained {
+        self.serve_with(listener, None, shutdown).await
+    }
+
+    /// As [`Self::serve`]; encrypted, if there is something to encrypt with.
+    pub async fn serve_with(
+        &self,
+        listener: TcpListener,
+        tls: Option<Tls>,
+        shutdown: CancellationToken,
+    ) -> Drained {
         let (tasks, sockets) = (TaskTracker::new(), TaskTracker::new());
         let ending = Ending { drain: shutdown, cut: CancellationToken::new() };
         loop {
@@ -94,9 +108,14 @@ impl Server {
                     let _ = stream.set_nodelay(true);
                     let (server, ending) = (self.clone(), ending.clone());
                     let held = (seat, sockets.token());
-                    let spawner = tasks.clone();
+                    let (spawner, tls) = (tasks.clone(), tls.clone());
                     tasks.spawn(async move {
-                        server.greet(stream, peer, held, ending, &spawner).await;
+                        match tls {
+                            None => server.greet(stream, peer, held, ending, &spawner).await,
+                            Some(tls) => {
+                                server.greet_tls(&tls, stream, peer, held, ending, &spawner).await;
+                            }
+                        }
                     });
                 }
                 Err(error) => self.not_accepted(&error).await,
@@ -247,6 +266,9 @@ impl Server {
         let (mut parts, body) = request.into_parts();
         if shutdown.is_cancelled() {
             return Err(ending());
+        }
+        if !networks::admits(&self.shared.networks, parts.uri.path(), peer.ip()) {
+            return Err(Problem::no_route());
         }
         if let Some(page) = self.shared.gate.check(&parts)? {
             parts.extensions.insert(page);

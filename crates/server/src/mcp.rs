@@ -18,6 +18,7 @@ use std::sync::Arc;
 use agent::identity::Principal;
 use agent::ports::{Entropy, PortError};
 use engine::Knowledge;
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::tasks::Tasks;
 use rmcp::model::{Icon, Implementation, MetaObject, ServerCapabilities, ServerConfig};
@@ -53,6 +54,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub struct McpParts {
     pub knowledge: Knowledge,
     pub copilot: Copilot,
+    pub catalogue: Catalogue,
     pub tasks: Tasks,
     pub entropy: Arc<dyn Entropy>,
     /// Prompts besides those that ship; a later one of the same name takes the earlier one's place.
@@ -93,9 +95,10 @@ impl Mcp {
     }
 
     fn with_offers(parts: McpParts, more: Vec<Arc<dyn Offer>>) -> Result<Self, McpError> {
-        let McpParts { knowledge, copilot, tasks, entropy, prompts, version } = parts;
+        let McpParts { knowledge, copilot, catalogue, tasks, entropy, prompts, version } = parts;
         let prompts = prompts::Prompts::read(prompts)?;
-        let mut offers: Vec<Arc<dyn Offer>> = vec![Arc::new(Own::new(knowledge, copilot, prompts))];
+        let own = Own::new(knowledge, copilot, catalogue, prompts);
+        let mut offers: Vec<Arc<dyn Offer>> = vec![Arc::new(own)];
         offers.extend(more);
         let server = Implementation::new("saem", version).with_title(TITLE);
         let mut stamp = MetaObject::new();

@@ -84,6 +84,7 @@ fn operation(row: &Row, generator: &mut SchemaGenerator) -> Value {
     operation.insert("tags".to_owned(), json!([row.tag]));
     let security = match row.access {
         Access::Fixed | Access::Public => json!([]),
+        Access::Open => json!([{}, { "bearer": [] }, { "key": [] }]),
         Access::Needs(scope) => {
             operation.insert("x-scope".to_owned(), scope_name(scope).into());
             json!([{ "bearer": [] }, { "key": [] }])

@@ -19,6 +19,9 @@ const MARKDOWN_BYTES_MAX: usize = 256 << 10;
 /// Longest number of a passage, in digits.
 const NUMBER_DIGITS_MAX: usize = 3;
 
+/// A sign of punctuation of a script that no answer is written in.
+const SIDE_MARK: char = '\u{a874}';
+
 /// Addresses that a link may have.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
@@ -51,7 +54,7 @@ impl Growing {
 /// The blocks of a Markdown text, each a piece of HTML that is whole by itself.
 #[must_use]
 pub fn blocks(markdown: &str) -> Vec<String> {
-    let markdown = clean(markdown);
+    let markdown = eased(&clean(markdown));
     if markdown.len() > MARKDOWN_BYTES_MAX {
         return vec![format!("<pre>{}</pre>", escaped(&markdown))];
     }
@@ -63,6 +66,37 @@ pub fn blocks(markdown: &str) -> Vec<String> {
     }
     writer.end_block();
     writer.blocks
+}
+
+/// Emphasis as people write it in Korean: `**50%**이고`, `한도**(월)**는`. Markdown's rule takes such stars for stars, as it expects a
+/// blank between words; a mark at their side that counts as punctuation makes them count. It is never written out.
+fn eased(markdown: &str) -> String {
+    let mut eased = String::with_capacity(markdown.len());
+    let mut is_open = false;
+    for (place, part) in markdown.replace(SIDE_MARK, "").split("**").enumerate() {
+        if place > 0 {
+            let (before, after) = (eased.chars().next_back(), part.chars().next());
+            let opens_late = !is_open && is_joined(before) && after.is_some_and(is_sign);
+            let closes_early = is_open && before.is_some_and(is_sign) && is_joined(after);
+            eased.extend(opens_late.then_some(SIDE_MARK));
+            eased.push_str("**");
+            eased.extend(closes_early.then_some(SIDE_MARK));
+            is_open = !is_open;
+        }
+        // Emphasis does not reach over a paragraph's end.
+        is_open &= !part.contains("\n\n");
+        eased.push_str(part);
+    }
+    eased
+}
+
+/// Whether this letter stands in a row without blanks: no letter that Markdown knows words by.
+fn is_joined(letter: Option<char>) -> bool {
+    letter.is_some_and(|letter| letter.is_alphabetic() && !letter.is_ascii())
+}
+
+fn is_sign(letter: char) -> bool {
+    !letter.is_alphanumeric() && !letter.is_whitespace()
 }
 
 #[derive(Default)]
@@ -249,6 +283,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
+            SIDE_MARK => {}
             letter => out.push(letter),
         }
     }

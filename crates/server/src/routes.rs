@@ -26,6 +26,8 @@ pub enum Access {
     Fixed,
     /// Anybody, without credentials.
     Public,
+    /// Anybody; whoever sends credentials is known by them, and may see more.
+    Open,
     /// A caller who holds the scope.
     Needs(Scope),
     /// The owner of the data folder, known by the token in it: for what concerns every tenant.

@@ -27,7 +27,7 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
     let read = Access::Needs(Scope::Read);
     let routes = vec![
         Route::post("/api/login", Access::Public, "Signs a browser in with a key", login)
-            .takes::<LoginBody>()
+            .takes::<SignInBody>()
             .body_bytes_max(LOGIN_BYTES_MAX)
             .gives::<CallerBody>(StatusCode::OK),
         Route::post("/api/logout", read, "Signs a browser out", logout)
@@ -40,7 +40,7 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
 /// A key to sign in with.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct LoginBody {
+struct SignInBody {
     /// An API key, or a token of the issuer.
     key: String,
 }
@@ -61,7 +61,7 @@ struct CallerBody {
 async fn login(
     Extension(server): Server,
     headers: HeaderMap,
-    Json(body): Json<LoginBody>,
+    Json(body): Json<SignInBody>,
 ) -> Result<Response, Problem> {
     let key = Secret::new(body.key.trim().to_owned());
     let (caller, cookie) = server.identity.sign_in(&key).await?;

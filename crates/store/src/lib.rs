@@ -2,6 +2,7 @@
 
 mod audit;
 mod documents;
+mod entries;
 mod jobs;
 mod keys;
 mod ledger;

@@ -221,6 +221,8 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         transaction.open_table(tables::RUNS_BEGUN)?;
         transaction.open_table(tables::RUNS_UNFINISHED)?;
         transaction.open_table(tables::RUN_ENTRIES)?;
+        transaction.open_table(tables::ENTRIES)?;
+        transaction.open_table(tables::ENTRY_HEALTH)?;
         let mut meta = transaction.open_table(tables::META)?;
         let before = meta.get("schema")?.map(|version| version.value());
         if before == Some(1) {

@@ -81,7 +81,7 @@ impl Journals for Store {
 
     fn append<'a>(&'a self, tenant: &'a TenantId, new: NewEntries) -> Later<'a, bool> {
         let tenant = tenant.clone();
-        Box::pin(self.writer.write(move |transaction| append(transaction, &tenant, new)))
+        Box::pin(self.writer.write(move |transaction| append(transaction, &tenant, &new)))
     }
 
     fn run<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>> {
@@ -149,7 +149,7 @@ impl Journals for Store {
 fn append(
     transaction: &WriteTransaction,
     tenant: &TenantId,
-    new: NewEntries,
+    new: &NewEntries,
 ) -> Result<bool, redb::Error> {
     let id = new.run.to_string();
     let key = (tenant.as_str(), id.as_str());

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 5;
+pub(crate) const SCHEMA_VERSION: u64 = 6;
 
 /// Name → number: the schema's version, and how many notices there were.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
@@ -73,20 +73,25 @@ pub(crate) const TOOL_APPROVALS: TableDefinition<(&str, &str, &str, &str), &[u8]
 /// (tenant, position) → call of a tool.
 pub(crate) const ACTIVITY: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("activity");
 
+/// A tenant, an owner and a task.
+type TaskOf = (&'static str, &'static str, &'static str);
+/// A tenant, an owner, a time before the end of time and a task.
+type ListedTask = (&'static str, &'static str, u64, &'static str);
+/// A tenant, an owner, a task, a webhook and a number.
+type NoticeOf = (&'static str, &'static str, &'static str, &'static str, u64);
+
 /// (tenant, owner, task) → what is known of a task of another agent, and the task itself.
-pub(crate) const TASKS: TableDefinition<(&str, &str, &str), (&[u8], &[u8])> =
-    TableDefinition::new("tasks");
+pub(crate) const TASKS: TableDefinition<TaskOf, (&[u8], &[u8])> = TableDefinition::new("tasks");
 /// (tenant, owner, time before the end of time, task) → context, state and expiry: what came last comes first.
-pub(crate) const TASKS_LISTED: TableDefinition<(&str, &str, u64, &str), (&str, &str, u64)> =
+pub(crate) const TASKS_LISTED: TableDefinition<ListedTask, (&str, &str, u64)> =
     TableDefinition::new("tasks_listed");
 /// (tenant, owner, task) that somebody works on.
-pub(crate) const TASKS_RUNNING: TableDefinition<(&str, &str, &str), ()> =
-    TableDefinition::new("tasks_running");
+pub(crate) const TASKS_RUNNING: TableDefinition<TaskOf, ()> = TableDefinition::new("tasks_running");
 /// (expiry, tenant, owner, task).
 pub(crate) const TASKS_EXPIRY: TableDefinition<(u64, &str, &str, &str), ()> =
     TableDefinition::new("tasks_expiry");
 /// (tenant, owner, task, webhook, number) → failures, when to try again, and what it is to be told.
-pub(crate) const OUTBOX: TableDefinition<(&str, &str, &str, &str, u64), (u32, u64, &[u8])> =
+pub(crate) const OUTBOX: TableDefinition<NoticeOf, (u32, u64, &[u8])> =
     TableDefinition::new("outbox");
 /// (tenant, run) → its order and how far it has come.
 pub(crate) const RUNS: TableDefinition<(&str, &str), &[u8]> = TableDefinition::new("runs");
@@ -99,6 +104,10 @@ pub(crate) const RUNS_UNFINISHED: TableDefinition<(&str, &str), ()> =
 /// (tenant, run, number) → what happened.
 pub(crate) const RUN_ENTRIES: TableDefinition<(&str, &str, u64), &[u8]> =
     TableDefinition::new("run_entries");
+/// Identifier → revision, and an agent of the catalogue.
+pub(crate) const ENTRIES: TableDefinition<&str, (u64, &[u8])> = TableDefinition::new("entries");
+/// Identifier → what the checks of the agent have found.
+pub(crate) const ENTRY_HEALTH: TableDefinition<&str, &[u8]> = TableDefinition::new("entry_health");
 
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod documents;
+pub mod entries;
 pub mod index;
 pub mod jobs;
 pub mod keys;

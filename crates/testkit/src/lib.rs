@@ -10,6 +10,7 @@ pub mod agent_tasks;
 pub mod clock;
 pub mod contracts;
 pub mod embeddings;
+pub mod entries;
 pub mod fault_server;
 pub mod hostile;
 pub mod journals;

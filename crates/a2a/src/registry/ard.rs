@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use filter::{AgentsFilter, FilterError, matches, parse};
+pub use filter::{AgentsFilter, FilterError, matches, parse, values};
 
 use super::disclosure::View;
 use super::facets::Counts;
@@ -385,6 +385,12 @@ impl ExploreRequest {
         }
         check_filter(&self.query.filter)
     }
+}
+
+/// Whether entries have a field at a dotted path, whatever is in it.
+#[must_use]
+pub fn is_field(path: &str) -> bool {
+    filter::is_known(path)
 }
 
 fn check_filter(filter: &Filter) -> Result<(), RequestError> {

@@ -204,7 +204,14 @@ impl IndexedText {
 pub fn indexed_texts(entry: &Entry) -> Vec<IndexedText> {
     let Some(card) = entry.card() else { return Vec::new() };
     let provider = card.provider.as_ref().map(|provider| provider.organization.as_str());
-    let general = [Some(card.name.as_str()), Some(card.description.as_str()), provider];
+    let can = |has: Option<bool>, words: &'static str| Some(words).filter(|_| has == Some(true));
+    let general = [
+        Some(card.name.as_str()),
+        Some(card.description.as_str()),
+        provider,
+        can(card.capabilities.streaming, "streaming 스트리밍"),
+        can(card.capabilities.push_notifications, "push notifications 푸시 알림"),
+    ];
     let general: Vec<&str> = general.into_iter().flatten().collect();
     let agent = entry.disclosure.agent.clone();
     let mut texts = vec![IndexedText { tiers: vec![agent.clone()], text: general.join("\n") }];

@@ -50,11 +50,19 @@ pub fn count<'a>(
     values_max: usize,
     count_min: u64,
 ) -> Counts {
+    count_values(views.into_iter().map(|view| values(view, facet)), values_max, count_min)
+}
+
+/// Counts values of agents, those of each agent given together.
+#[must_use]
+pub fn count_values(
+    agents: impl IntoIterator<Item = BTreeSet<String>>,
+    values_max: usize,
+    count_min: u64,
+) -> Counts {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for view in views {
-        for value in values(view, facet) {
-            *counts.entry(value).or_default() += 1;
-        }
+    for value in agents.into_iter().flatten() {
+        *counts.entry(value).or_default() += 1;
     }
     let mut counts: Vec<_> = counts.into_iter().filter(|(_, count)| *count >= count_min).collect();
     counts.sort_by(|(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));

@@ -3,6 +3,7 @@
 use super::Entry;
 use super::ard::publisher;
 use super::disclosure::{Caller, view};
+use crate::card::CARD_PATHS;
 
 /// What a caller did to show that an agent is of the domain that its identifier names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,22 +51,63 @@ pub fn decide(
     proof: &Proof,
 ) -> Result<Registration, RegistrationError> {
     let domain = publisher(identifier).ok_or(RegistrationError::Identifier)?;
-    if let Some(entry) = existing
-        && !may_change(entry, caller)
-    {
-        let seen = view(entry, caller).is_some();
-        return Err(if seen { RegistrationError::Taken } else { RegistrationError::Unavailable });
-    }
     let proven = match proof {
         Proof::Fetched(url) => host(url).is_some_and(|host| is_within(host, domain)),
         Proof::Signed { host } => is_within(host, domain),
         Proof::Vouched => *caller == Caller::Keeper,
     };
-    match (proven, existing) {
-        (false, _) => Err(RegistrationError::Unproven),
-        (true, None) => Ok(Registration::New),
-        (true, Some(_)) => Ok(Registration::Update),
+    // First: whoever has no say over a domain does not learn which of its identifiers are in use.
+    if !proven {
+        return Err(RegistrationError::Unproven);
     }
+    match existing {
+        None => Ok(Registration::New),
+        Some(entry) if may_change(entry, caller) => Ok(Registration::Update),
+        Some(entry) if view(entry, caller).is_some() => Err(RegistrationError::Taken),
+        Some(_) => Err(RegistrationError::Unavailable),
+    }
+}
+
+/// Where the card of an agent at `url` may be, in the order in which to look: the address itself unless it is a bare
+/// host, and the well-known paths below it.
+#[must_use]
+pub fn card_addresses(url: &str) -> Vec<String> {
+    let base = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let is_bare = base.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
+    let known = CARD_PATHS.iter().map(|path| format!("{base}{path}"));
+    let own = if is_bare { None } else { Some(url.to_owned()) };
+    let is_card = !is_bare && base.ends_with(".json");
+    if is_card { own.into_iter().collect() } else { own.into_iter().chain(known).collect() }
+}
+
+/// An identifier for an agent that was registered without one: the host, and the name in the letters that identifiers
+/// have. A name without any such letters gets a number that is always the same for it.
+#[must_use]
+pub fn identifier_for(url: &str, name: &str) -> Option<String> {
+    let host = host(url)?.trim_end_matches('.').to_ascii_lowercase();
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_alphanumeric() {
+            words.push(letter.to_ascii_lowercase());
+        } else if !words.is_empty() && !words.ends_with('-') {
+            words.push('-');
+        }
+    }
+    let mut words = words.trim_end_matches('-').to_owned();
+    if words.is_empty() {
+        words = format!("agent-{:08x}", number(name));
+    }
+    words.truncate(SLUG_BYTES_MAX);
+    let identifier = format!("urn:air:{host}:{words}");
+    publisher(&identifier).map(|_| identifier.clone())
+}
+
+/// Longest name in an identifier that we make: a line of a list.
+const SLUG_BYTES_MAX: usize = 64;
+
+/// FNV-1a of 32 bits.
+fn number(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Whether a caller may change or remove an entry. Who may not and does not see it is told that there is none.
@@ -79,7 +121,8 @@ pub fn may_change(entry: &Entry, caller: &Caller) -> bool {
 }
 
 /// The host of a URL, without its port.
-fn host(url: &str) -> Option<&str> {
+#[must_use]
+pub fn host(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;
     // Credentials are a way to look like another host.
@@ -90,7 +133,8 @@ fn host(url: &str) -> Option<&str> {
 }
 
 /// A host speaks for its own domain, and one below it for it too: `a2a.example.com` for `example.com`.
-fn is_within(host: &str, domain: &str) -> bool {
+#[must_use]
+pub fn is_within(host: &str, domain: &str) -> bool {
     let (host, domain) =
         (host.trim_end_matches('.').to_ascii_lowercase(), domain.to_ascii_lowercase());
     // A name of one part has everybody below it.

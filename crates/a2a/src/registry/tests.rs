@@ -74,6 +74,7 @@ fn entry(disclosure: Disclosure) -> Entry {
         versions: Vec::new(),
         registered_at: moment(0),
         health: Health::default(),
+        source: None,
     };
     assert!(entry.update(card(), moment(0)).is_empty());
     entry

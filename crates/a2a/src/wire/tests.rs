@@ -502,3 +502,13 @@ fn replace(value: &mut Value, at: usize, change: &Value) {
     let place = found[at % found.len()].clone();
     *value.pointer_mut(&place).unwrap() = change.clone();
 }
+
+#[test]
+fn a_message_of_0_3_over_http_may_be_named_as_its_proto_names_it() {
+    let fresh = "f".parse().unwrap();
+    let message = json!({ "message_id": "m", "role": "ROLE_USER", "content": [{ "text": "hi" }] });
+    let params = json!({ "request": message, "configuration": { "blocking": true } });
+    let call = read_call(Form::V0_3Proto, OperationKind::Send, &params, &fresh).unwrap();
+    let Operation::Send(send) = call.operation else { panic!("{call:?}") };
+    assert_eq!((send.message.id.as_str(), send.message.parts.len()), ("m", 1));
+}

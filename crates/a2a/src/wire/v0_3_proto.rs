@@ -173,8 +173,14 @@ fn read_send(fields: &Fields<'_>, params: &Value) -> Read<Send> {
             },
         })
     })?;
+    // The proto calls it `request` and JSON `message`; the Python SDK of 1.0 writes the proto's name.
+    let name = if fields.get("message").is_none() && fields.get("request").is_some() {
+        "request"
+    } else {
+        "message"
+    };
     Ok(Send {
-        message: fields.required("message", |message| SPELLING.read_message(message))?,
+        message: fields.required(name, |message| SPELLING.read_message(message))?,
         configuration: configuration.unwrap_or_default(),
         metadata: fields.object("metadata")?,
     })

@@ -56,9 +56,17 @@ pub struct ServingParts {
     pub outbox: Arc<dyn Outbox>,
     pub posts: Arc<dyn Posts>,
     pub executor: Arc<dyn Executor>,
+    /// Signs webhooks that want to be convinced; none, and they go unsigned.
+    pub signer: Option<Arc<dyn Signer>>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub spawner: Tasks,
+}
+
+/// Signs claims, so that whoever has the public key can check them.
+pub trait Signer: std::marker::Send + Sync {
+    /// A JSON Web Token; none if it cannot be made.
+    fn token(&self, claims: &serde_json::Value) -> Option<String>;
 }
 
 /// Numbers of the configuration.
@@ -67,11 +75,17 @@ pub struct ServingRules {
     /// How long a task is kept after its last change.
     pub kept: Duration,
     pub retries: RetryPolicy,
+    /// Who signs, as receivers of webhooks know the agent.
+    pub issuer: String,
 }
 
 impl Default for ServingRules {
     fn default() -> Self {
-        Self { kept: Duration::from_secs(30 * 24 * 3600), retries: RetryPolicy::default() }
+        Self {
+            kept: Duration::from_secs(30 * 24 * 3600),
+            retries: RetryPolicy::default(),
+            issuer: "saem".to_owned(),
+        }
     }
 }
 

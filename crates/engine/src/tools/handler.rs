@@ -277,7 +277,8 @@ pub(super) fn host_of(address: &str) -> Option<String> {
     let is_local = matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
     let is_web = url.scheme() == "https" || (url.scheme() == "http" && is_local);
     let is_plain = url.username().is_empty() && url.password().is_none();
-    (is_web && is_plain && clean(address) == address).then_some(host)
+    let is_visible = clean(address) == address && !address.contains(char::is_whitespace);
+    (is_web && is_plain && is_visible).then_some(host)
 }
 
 fn unsupported(what: &str) -> ErrorData {

@@ -101,6 +101,7 @@ fn kind(error: &ModelError) -> &'static str {
         ModelError::TimedOut { .. } => "timed out",
         ModelError::Unreachable { .. } => "unreachable",
         ModelError::BrokenStream { .. } => "broken",
+        ModelError::BrokenCall { .. } => "broken call",
         ModelError::Malformed { .. } => "malformed",
         ModelError::LimitReached { .. } => "limit",
     }

@@ -1,5 +1,6 @@
 //! The API's client: asks a server to do what a command would do on the data folder itself.
 
+mod agents;
 mod chat;
 mod mcp;
 mod tools;

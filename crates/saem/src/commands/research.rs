@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use agent::names::TenantId;
 use agent::research::journal::Steering;
-use agent::research::message::{AgentMessage, Content, SearchStep, Uuid};
+use agent::research::message::{AgentMessage, Content, ProviderId, SearchStep, Uuid};
 use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
 use agent::research::report::{EndReason, Report};
 use anyhow::{Context, Result, bail};
@@ -247,7 +247,7 @@ fn show(waiting: &ProgressBar, message: &AgentMessage) {
 }
 
 fn planned(step: &SearchStep) -> String {
-    let sources: Vec<&str> = step.sources.iter().map(|source| source.as_str()).collect();
+    let sources: Vec<&str> = step.sources.iter().map(ProviderId::as_str).collect();
     format!("  {}. {} ({})", step.step_number, step.description, sources.join(", "))
 }
 

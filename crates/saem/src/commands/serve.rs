@@ -1,6 +1,9 @@
 //! `saem serve` and `saem demo`: the server, from its first connection to its last.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+mod door;
+mod ready;
+
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,29 +12,28 @@ use agent::identity::Principal;
 use agent::menu::Menu;
 use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
-use engine::keys::Secret;
 use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
-use server::health::ReadyCheck;
 use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
-use server::identity::{Identity, Mode, owner};
+use server::identity::{Identity, Mode};
 use server::limits::{Limits, Rate};
 use server::mcp::{self, Mcp};
 use server::metrics::{ChatMetrics, Metrics};
 use server::routes::{Access, Table};
 use server::{Parts, Server, Settings};
 use store::{Health, Store};
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use self::door::Door;
+use self::ready::{IndexReady, StoreReady};
 use super::demo_files::{self, DEMO_FILES, DEMO_MENU};
 use super::doctor::Patient;
 use crate::config::{self, Config};
 use crate::output::Output;
-use crate::presence::Announced;
 use crate::system::{self, SystemClock, SystemEntropy};
 use crate::wiring::a2a::{Audience, Wired};
 use crate::wiring::{self, Installation, copilot};
@@ -47,7 +49,8 @@ pub(crate) async fn serve(config: Config, output: &Output) -> Result<ExitCode> {
     let installation = Installation::open(&config).await?;
     let door = Door::open(&config, &installation).await?;
     let (folder, address) = (installation.folder.display(), door.address);
-    output.line(&format!("saem serves {folder} on http://{address}"))?;
+    let scheme = if door.tls.is_some() { "https" } else { "http" };
+    output.line(&format!("saem serves {folder} on {scheme}://{address}"))?;
     let menu = copilot::menu(&config)?;
     Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
@@ -123,45 +126,6 @@ pub(crate) async fn demo(mut config: Config, output: &Output) -> Result<ExitCode
     Box::pin(run(config, installation, door, menu, Purpose::Callers)).await
 }
 
-/// Where a server is reached: the listener of the configuration, and the way in of the folder's owner.
-struct Door {
-    address: SocketAddr,
-    listener: TcpListener,
-    /// On loopback, for commands of the owner, if the listener cannot be reached there.
-    own_listener: Option<TcpListener>,
-    token: Secret,
-    announced: Announced,
-}
-
-impl Door {
-    /// Listens, and says so in the data folder. Whoever comes before the server is ready waits in the line.
-    async fn open(config: &Config, installation: &Installation) -> Result<Self> {
-        let listener = bind(&config.server.listen).await?;
-        let address = listener.local_addr()?;
-        let (own_address, own_listener) = match loopback(address) {
-            Some(same) => (same, None),
-            None => {
-                let own = bind(ANY_PORT).await?;
-                (own.local_addr()?, Some(own))
-            }
-        };
-        let token = owner::token(&SystemEntropy)?;
-        let announced = Announced::write(&installation.folder, own_address, &token)?;
-        Ok(Self { address, listener, own_listener, token, announced })
-    }
-}
-
-/// The address at which this machine itself reaches a listener, if that is a loopback one.
-fn loopback(address: SocketAddr) -> Option<SocketAddr> {
-    let ip = match address.ip() {
-        ip if ip.is_loopback() => ip,
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        IpAddr::V4(_) | IpAddr::V6(_) => return None,
-    };
-    Some(SocketAddr::new(ip, address.port()))
-}
-
 async fn load_demo(installation: &Installation, output: &Output) -> Result<()> {
     let (knowledge, owner) = (&installation.knowledge, Principal::local_owner());
     let bar = output.progress(DEMO_FILES.len() as u64, "documents");
@@ -183,12 +147,6 @@ async fn load_demo(installation: &Installation, output: &Output) -> Result<()> {
     }
     bar.finish_and_clear();
     Ok(output.while_indexing(knowledge.indexed(&owner.tenant, None)).await?)
-}
-
-async fn bind(listen: &str) -> Result<TcpListener> {
-    TcpListener::bind(listen).await.with_context(|| {
-        format!("cannot listen on {listen}: another program may be there; choose with --listen ADDR:PORT")
-    })
 }
 
 /// What a server is started for.
@@ -215,7 +173,8 @@ async fn run(
     let (host, _) = wiring::tools::host(&config, &installation).await?;
     let tools = Some(host.clone());
     let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
-    let parts = wiring::mcp::parts(&config, &installation, copilot.clone())?;
+    let catalogue = wiring::catalogue::catalogue(&config, &installation).await?;
+    let parts = wiring::mcp::parts(&config, &installation, copilot.clone(), catalogue.clone())?;
     let mcp = match purpose {
         Purpose::Callers | Purpose::Pipes | Purpose::Kit => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
@@ -224,9 +183,15 @@ async fn run(
     let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
-    let ways = Ways { copilot: copilot.clone(), mcp: &mcp, host, wired: &wired };
+    let ways = Ways {
+        copilot: copilot.clone(),
+        mcp: &mcp,
+        host,
+        catalogue: catalogue.clone(),
+        wired: &wired,
+    };
     let server = server(&config, &installation, identity, metrics, ways)?;
-    let Door { listener, own_listener, announced, .. } = door;
+    let Door { listener, own_listener, tls, announced, .. } = door;
     installation.knowledge.resume().await?;
     copilot.resume().await?;
     wired.service.resume().await?;
@@ -234,6 +199,7 @@ async fn run(
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
     clean_up_nightly(&config, &installation, copilot);
+    catalogue.keep_checking();
     let own = async {
         match own_listener {
             Some(listener) => server.serve(listener, stop.clone()).await.cut,
@@ -256,7 +222,7 @@ async fn run(
         }
         Ok(())
     };
-    let serving = server.serve(listener, stop.clone());
+    let serving = server.serve_with(listener, tls, stop.clone());
     let (drained, own_cut, (), talked) = tokio::join!(serving, own, hide, pipes);
     let cut = drained.cut + own_cut;
     if cut > 0 {
@@ -273,6 +239,7 @@ struct Ways<'a> {
     copilot: Copilot,
     mcp: &'a Mcp,
     host: Host,
+    catalogue: Catalogue,
     wired: &'a Wired,
 }
 
@@ -283,12 +250,19 @@ fn server(
     metrics: Arc<Metrics>,
     ways: Ways<'_>,
 ) -> Result<Server> {
-    let Ways { copilot, mcp, host, wired } = ways;
+    let Ways { copilot, mcp, host, catalogue, wired } = ways;
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
         limits: limits(config),
         hosts: config.server.hosts.clone(),
         origins: config.server.origins.clone(),
+        networks: config
+            .server
+            .networks
+            .iter()
+            .map(|rule| rule.parse())
+            .collect::<Result<_, _>>()
+            .context("server.networks")?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let parts = Parts {
@@ -316,6 +290,8 @@ fn server(
         desk: wiring::tools::desk(config),
         doctor: Arc::new(Patient::of(config, installation)),
         samples: demo_files::samples(),
+        catalogue,
+        registry_address: wiring::catalogue::address(config)?,
     };
     Ok(Server::new(settings, parts, table, api)?)
 }
@@ -394,39 +370,6 @@ impl JwksSource for FetchedKeys {
     }
 }
 
-/// The store's writer, as it is.
-struct StoreReady(Store);
-
-impl ReadyCheck for StoreReady {
-    fn name(&self) -> &str {
-        "store"
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if !self.0.has_room() {
-            return Err("the disk is full: free some space; writes go on by themselves".to_owned());
-        }
-        match &*self.0.health().borrow() {
-            // A full disk that has room again is well; the next write will say so too.
-            Health::Well | Health::Full => Ok(()),
-            Health::Broken(why) => Err(format!("the store cannot be written: {why}")),
-        }
-    }
-}
-
-/// The indexers, as they are.
-struct IndexReady(engine::Knowledge);
-
-impl ReadyCheck for IndexReady {
-    fn name(&self) -> &str {
-        "index"
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.0.indexing_trouble().map_or(Ok(()), Err)
-    }
-}
-
 /// The first signal ends things in good order, the second at once.
 fn watch_signals(installation: &Installation, stop: CancellationToken) {
     let done = installation.tasks().stopping();
@@ -493,26 +436,4 @@ fn until(hour: u8) -> Duration {
     let now = agent::ports::Clock::now(&SystemClock).0 / 1000 % DAY;
     let then = u64::from(hour) * 3600;
     Duration::from_secs(if then > now { then - now } else { then + DAY - now })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::loopback;
-
-    #[track_caller]
-    fn check(listen: &str, reached: Option<&str>) {
-        let reached = reached.map(|address| address.parse().unwrap());
-        assert_eq!(loopback(listen.parse().unwrap()), reached, "{listen}");
-    }
-
-    #[test]
-    fn this_machine_reaches_a_listener_on_loopback_if_the_listener_is_there() {
-        check("127.0.0.1:7", Some("127.0.0.1:7"));
-        check("127.0.0.9:7", Some("127.0.0.9:7"));
-        check("[::1]:7", Some("[::1]:7"));
-        check("0.0.0.0:7", Some("127.0.0.1:7"));
-        check("[::]:7", Some("[::1]:7"));
-        check("10.0.0.7:7", None);
-        check("[fd00::7]:7", None);
-    }
 }

@@ -18,6 +18,7 @@ pub(crate) struct A2a {
     pub(crate) card_seconds_max: u64,
     pub(crate) tasks_kept_days: u64,
     pub(crate) webhook_failures_max: u32,
+    pub(crate) signing_key: String,
 }
 
 /// Who may read the card.

@@ -7,9 +7,11 @@ use a2a::card::BareCard;
 use a2a::push::RetryPolicy;
 use a2a::version::Bare;
 use anyhow::{Context, Result, bail};
-use engine::agents::serving::{Executor, Saem, SaemParts, ServingParts, ServingRules, TaskService};
+use engine::agents::serving::{
+    Executor, Saem, SaemParts, ServingParts, ServingRules, Signer, TaskService,
+};
 use engine::chat::Copilot;
-use server::a2a::{A2a, A2aParts, A2aSettings, CardAccess, Kit};
+use server::a2a::{A2a, A2aParts, A2aSettings, CardAccess, Encryption, Kit, SigningKey};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::posts::WebPosts;
 
@@ -51,11 +53,13 @@ pub(crate) fn agent(
         }
     };
     let guard = Arc::new(EgressGuard::new(egress)?);
+    let key = signing_key(config)?;
     let parts = ServingParts {
         tasks: Arc::new(installation.store.clone()),
         outbox: Arc::new(installation.store.clone()),
         posts: Arc::new(WebPosts::new(guard)),
         executor,
+        signer: key.clone().map(|key| key as Arc<dyn Signer>),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         spawner: installation.tasks().clone(),
@@ -65,6 +69,7 @@ pub(crate) fn agent(
         service: service.clone(),
         knowledge: installation.knowledge.clone(),
         entropy: Arc::new(SystemEntropy),
+        key,
     };
     Ok(Wired { agent: A2a::new(parts, settings(config)?), service })
 }
@@ -78,6 +83,18 @@ fn open_to_this_machine(egress: &mut EgressRules) -> Result<()> {
     Ok(())
 }
 
+/// The key that signs the card, if there is one.
+fn signing_key(config: &Config) -> Result<Option<Arc<SigningKey>>> {
+    let path = &config.a2a.signing_key;
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("a2a.signing_key: {path} cannot be read"))?;
+    let key = SigningKey::read(&text).with_context(|| format!("a2a.signing_key: {path}"))?;
+    Ok(Some(Arc::new(key)))
+}
+
 fn rules(config: &Config) -> Result<ServingRules> {
     let settings = &config.a2a;
     if settings.tasks_kept_days == 0 || settings.webhook_failures_max == 0 {
@@ -88,6 +105,10 @@ fn rules(config: &Config) -> Result<ServingRules> {
         retries: RetryPolicy {
             failures_max: settings.webhook_failures_max,
             ..RetryPolicy::default()
+        },
+        issuer: match settings.url.is_empty() {
+            true => settings.name.clone(),
+            false => settings.url.clone(),
         },
     })
 }
@@ -125,5 +146,13 @@ fn settings(config: &Config) -> Result<A2aSettings> {
         },
         bare_calls: if settings.bare_calls { Bare::Serve } else { Bare::Refuse },
         card_seconds_max: settings.card_seconds_max,
+        encryption: match (
+            config.server.tls_certificate.as_str(),
+            config.server.tls_client_ca.as_str(),
+        ) {
+            ("", _) => Encryption::None,
+            (_, "") => Encryption::Server,
+            (_, _) => Encryption::Mutual,
+        },
     })
 }

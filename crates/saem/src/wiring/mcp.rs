@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use server::mcp::{McpParts, PromptFile};
 
@@ -24,6 +25,7 @@ pub(crate) fn parts(
     config: &Config,
     installation: &Installation,
     copilot: Copilot,
+    catalogue: Catalogue,
 ) -> Result<McpParts> {
     let mut prompts = prompts_in(&installation.folder.join("prompts"))?;
     if !config.mcp.prompts.is_empty() {
@@ -36,6 +38,7 @@ pub(crate) fn parts(
     Ok(McpParts {
         knowledge: installation.knowledge.clone(),
         copilot,
+        catalogue,
         tasks: installation.tasks().clone(),
         entropy: Arc::new(SystemEntropy),
         prompts,

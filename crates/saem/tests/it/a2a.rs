@@ -1,6 +1,7 @@
 //! Saem as an A2A agent: cards, every carrier and version, bad input, owners, and what a restart leaves.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::chat::small;
 use crate::world::{PATIENCE, Served, World, answer};
@@ -343,3 +344,179 @@ async fn a_card_can_be_for_callers_alone() {
     assert_eq!(served.get("/.well-known/agent-card.json").await.0, 404);
     assert_eq!(served.post("/a2a", &json!({})).await.0, 404);
 }
+
+/// Takes webhooks on this machine: what each holds, once its whole body is there.
+async fn receiver() -> (String, tokio::sync::mpsc::Receiver<String>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/hook", listener.local_addr().unwrap());
+    let (tell, told) = tokio::sync::mpsc::channel(100);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut text = String::new();
+            loop {
+                let mut buffer = vec![0; 64 << 10];
+                let count = stream.read(&mut buffer).await.unwrap();
+                text.push_str(&String::from_utf8_lossy(&buffer[..count]));
+                let length = text.lines().find_map(|line| {
+                    line.to_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok()
+                });
+                let is_whole = text
+                    .split_once("\r\n\r\n")
+                    .is_some_and(|(_, body)| length.is_some_and(|length| body.len() >= length));
+                if is_whole || count == 0 {
+                    break;
+                }
+            }
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+            if tell.send(text).await.is_err() {
+                return;
+            }
+        }
+    });
+    (address, told)
+}
+
+#[tokio::test]
+async fn webhooks_come_in_order_with_what_their_receiver_wants_to_see() {
+    let world = World::new();
+    let served = kit(&world).await;
+    let (url, mut told) = receiver().await;
+    let mut sent = message("tck-stream-001", None);
+    sent["configuration"] = json!({ "taskPushNotificationConfig": { "url": url, "token": "hush",
+        "authentication": { "scheme": "Bearer", "credentials": "abc" } } });
+    result(&served, "1.0", "SendMessage", sent).await;
+    for inside in ["TASK_STATE_WORKING", "Stream hello from TCK", "TASK_STATE_COMPLETED"] {
+        let hook = tokio::time::timeout(PATIENCE, told.recv()).await.unwrap().unwrap();
+        assert!(hook.contains(inside), "{inside}: {hook}");
+        let hook = hook.to_lowercase();
+        for header in [
+            "x-a2a-notification-token: hush",
+            "a2a-notification-token: hush",
+            "authorization: bearer abc",
+            "content-type: application/a2a+json",
+        ] {
+            assert!(hook.contains(header), "{header}: {hook}");
+        }
+    }
+}
+
+/// How often the process is killed: each time at another moment of what it does.
+const KILLS: usize = 12;
+
+#[tokio::test]
+async fn no_task_and_no_webhook_is_lost_however_often_the_process_is_killed() {
+    let world = small();
+    let (url, mut told) = receiver().await;
+    let port = url.rsplit(':').next().unwrap().trim_end_matches("/hook").to_owned();
+    let environment =
+        [("SAEM_EGRESS_ALLOW_PRIVATE", "127.0.0.0/8"), ("SAEM_EGRESS_PORTS", port.as_str())];
+    let mut acknowledged = Vec::new();
+    for round in 0..KILLS {
+        let mut served = world.serve_with(&environment).await;
+        let mut sent = message(&format!("m{round}"), None);
+        sent["configuration"] = json!({
+            "returnImmediately": round % 2 == 0,
+            "taskPushNotificationConfig": { "id": "h", "url": url },
+        });
+        let task = result(&served, "1.0", "SendMessage", sent).await["task"]["id"].clone();
+        acknowledged.push(task.as_str().unwrap().to_owned());
+        served.child.start_kill().unwrap();
+        served.child.wait().await.unwrap();
+    }
+    let served = world.serve_with(&environment).await;
+    let mut ends = std::collections::BTreeMap::new();
+    for id in &acknowledged {
+        let task = result(&served, "1.0", "GetTask", json!({ "id": id })).await;
+        ends.insert(id.clone(), task["status"]["state"].as_str().unwrap().to_owned());
+        let hook = json!({ "taskId": id, "id": "h" });
+        result(&served, "1.0", "GetTaskPushNotificationConfig", hook).await;
+    }
+    assert!(ends.values().all(|end| end.ends_with("COMPLETED") || end.ends_with("FAILED")));
+    let mut seen = std::collections::BTreeMap::<String, Vec<String>>::new();
+    let has_all = |seen: &std::collections::BTreeMap<String, Vec<String>>| {
+        ends.iter().all(|(id, end)| seen.get(id).is_some_and(|seen| seen.contains(end)))
+    };
+    while !has_all(&seen) {
+        let hook =
+            tokio::time::timeout(PATIENCE, told.recv()).await.expect("all are told").unwrap();
+        let (_, body) = hook.split_once("\r\n\r\n").unwrap();
+        let body: Value = serde_json::from_str(body).expect(body);
+        let (event, name) = match body.get("statusUpdate") {
+            Some(event) => (event, event["status"]["state"].as_str().unwrap().to_owned()),
+            None => (&body["artifactUpdate"], "artifact".to_owned()),
+        };
+        let seen = seen.entry(event["taskId"].as_str().unwrap().to_owned()).or_default();
+        // Told twice is told.
+        if seen.last() != Some(&name) {
+            seen.push(name);
+        }
+    }
+    for (id, seen) in &seen {
+        let order = ["TASK_STATE_WORKING", "artifact", "TASK_STATE_COMPLETED", "TASK_STATE_FAILED"];
+        let places = seen.iter().map(|name| order.iter().position(|known| known == name).unwrap());
+        assert!(places.is_sorted(), "{id}: {seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_product_calls_no_webhook_inside() {
+    let world = World::new();
+    let served = world.serve().await;
+    let (url, _told) = receiver().await;
+    for url in [url.as_str(), "http://localhost/x", "http://169.254.169.254/", "http://[::1]/"] {
+        let mut sent = message("m", None);
+        sent["configuration"] = json!({ "taskPushNotificationConfig": { "url": url } });
+        for method in ["SendMessage", "SendStreamingMessage"] {
+            let refused = call(&served, "1.0", method, sent.clone()).await;
+            // A name is looked up when it is used, and refused then.
+            let is_name = url.contains("localhost");
+            assert_eq!(refused["error"]["code"] == -32602, !is_name, "{url}: {refused}");
+            if is_name {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_card_is_signed_with_the_key_of_the_configuration() {
+    let world = World::new();
+    let key = world.file("key.pem", KEY);
+    let served = world.serve_with(&[("SAEM_A2A_SIGNING_KEY", key.to_str().unwrap())]).await;
+    let (_, card) = served.get("/.well-known/agent-card.json").await;
+    let (_, keys) = served.get("/.well-known/jwks.json").await;
+    assert_eq!(keys["keys"][0]["kty"], "EC", "{keys}");
+    let signatures = card["signatures"].as_array().unwrap();
+    assert!(!signatures.is_empty(), "{card}");
+    let known = keys["keys"][0]["kid"].as_str().unwrap().to_owned();
+    let found = a2a::card::verify(&card, |header, input, signature| {
+        let part = |name: &str| {
+            let text = keys["keys"][0][name].as_str().unwrap();
+            base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, text).unwrap()
+        };
+        let point = [&[4][..], &part("x"), &part("y")].concat();
+        let algorithm = &ring::signature::ECDSA_P256_SHA256_FIXED;
+        let public = ring::signature::UnparsedPublicKey::new(algorithm, point);
+        header.key_id == known && public.verify(input, signature).is_ok()
+    });
+    assert_eq!(found.unwrap().card.name, "Saem");
+}
+
+#[tokio::test]
+async fn paths_can_be_there_for_some_networks_alone() {
+    let world = World::new();
+    let rules = "/a2a=10.1.0.0/16,/.well-known=10.1.0.0/16";
+    let served = world.serve_with(&[("SAEM_SERVER_NETWORKS", rules)]).await;
+    assert_eq!(served.post("/a2a", &json!({})).await.0, 404);
+    assert_eq!(served.get("/.well-known/agent-card.json").await.0, 404);
+    assert_eq!(served.get("/health/live").await.0, 200);
+}
+
+/// A key for tests alone.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx/duQNIIUSQgJYg3
+ekxROrFJ0xTUKquzbd92Nvg7ZnKhRANCAASQjB0e7XSxLHw11vC7o+Cd/0gcLEVX
+nuR6LzPNNaGVSkcViUpRaE7AmkaMEe0HY5K8D1G8Nk6JGzn0fsbBgXCA
+-----END PRIVATE KEY-----
+";

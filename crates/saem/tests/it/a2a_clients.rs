@@ -2,16 +2,21 @@
 
 use std::process::Stdio;
 
+use tokio::process::Command;
+
 use crate::a2a::kit;
-use crate::peers::script_of;
+use crate::peers::{node, package, script_of, script_path};
 use crate::world::{PATIENCE, World, shown};
 
 /// Has a client talk with the agent; what it says shows where it failed.
 async fn check(environment: &str, script: &str, arguments: &[&str], checks_min: usize) {
+    talk(script_of(environment, script), arguments, checks_min).await;
+}
+
+async fn talk(mut command: Command, arguments: &[&str], checks_min: usize) {
     let world = World::new();
     let served = kit(&world).await;
-    let mut command = script_of(environment, script);
-    command.arg(&served.address).args(arguments).stderr(Stdio::piped());
+    command.arg(&served.address).args(arguments).stderr(Stdio::piped()).kill_on_drop(true);
     let output = tokio::time::timeout(PATIENCE, command.output()).await;
     let output = output.expect("the client comes to an end").unwrap();
     let said = shown(&output);
@@ -61,4 +66,13 @@ async fn the_python_sdk_of_0_2_gets_all_there_is() {
 #[tokio::test]
 async fn python_a2a_gets_its_answers() {
     check("python-a2a", "a2a_client_0_1.py", &[], 3).await;
+}
+
+#[tokio::test]
+async fn the_javascript_sdk_gets_all_there_is_over_json_rpc_and_over_http_and_json() {
+    for binding in ["JSONRPC", "HTTP+JSON"] {
+        let mut command = Command::new(node());
+        command.arg(script_path("a2a_client.mjs")).arg(package("")).env("NO_PROXY", "*");
+        talk(command, &[binding], 10).await;
+    }
 }

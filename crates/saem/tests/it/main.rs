@@ -13,6 +13,7 @@
 
 mod a2a;
 mod a2a_clients;
+mod agents;
 mod api;
 mod bad_input;
 mod chat;
@@ -35,6 +36,7 @@ mod real_model;
 mod research;
 mod running;
 mod tenants;
+mod tls;
 mod tool_programs;
 mod tools;
 mod traces;

@@ -120,6 +120,18 @@ async fn a_model_that_wants_a_tool_waits_for_a_person_on_the_page() {
 }
 
 #[tokio::test]
+async fn a_resource_of_a_server_is_attached_to_a_question() {
+    let world = tools::world();
+    let page = world.file("budget.md", "# Budget alerts\n\nAn alert is sent at the threshold.");
+    world.ok(&["ingest", page.to_str().unwrap()]);
+    let model = model(|_| Answer::text("It is sent at the threshold [1].")).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "attach.mjs", json!({})).await;
+    assert!(model.requests().iter().any(|request| request.to_string().contains("the document")));
+}
+
+#[tokio::test]
 async fn a_key_is_made_shown_once_and_asked_for_by_the_page() {
     let world = small();
     let served = world.serve().await;

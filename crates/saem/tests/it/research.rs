@@ -148,9 +148,8 @@ async fn a_run_that_is_killed_at_any_place_of_its_journal_goes_on_and_asks_nothi
     assert!(whole.status.success(), "{}", shown(&whole));
     let expected = lasting(&report(&whole));
     let asked = model.requests().len();
-    let mut kills = 0;
     let mut last = world.json(&["research", "--list"]).remove(0)["id"].clone();
-    for count in 1..WRITES_MAX {
+    for (kills, count) in (1..WRITES_MAX).enumerate() {
         let before = model.requests().len();
         let point = format!("store.after_commit:{count}");
         let killed =
@@ -160,7 +159,6 @@ async fn a_run_that_is_killed_at_any_place_of_its_journal_goes_on_and_asks_nothi
             return;
         }
         assert_eq!(killed.status.signal(), Some(6), "{}", shown(&killed));
-        kills += 1;
         let runs = world.json(&["research", "--list"]);
         let newest = runs.first().unwrap();
         let is_begun = newest["id"] != last;

@@ -45,11 +45,29 @@ const PUBLIC: &[&str] = &[
     "/",
     "/page/{edition}/{path}",
     "/api/login",
+    "/.well-known/agent-card.json",
+    "/.well-known/agent.json",
+    "/a2a/.well-known/agent-card.json",
+    "/a2a/.well-known/agent.json",
+    "/a2a/agent.json",
+    "/agent.json",
     "/health/live",
     "/health/ready",
     "/api/openapi.json",
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/ai-catalog.json",
+    "/.well-known/ard.json",
+];
+
+/// Routes that anybody may call, and where somebody with credentials may see more.
+const OPEN: &[(&str, &str)] = &[
+    ("get", "/registry/agents"),
+    ("get", "/registry/agents/{identifier}"),
+    ("get", "/registry/agents/{identifier}/card"),
+    ("get", "/registry/find"),
+    ("post", "/registry/explore"),
+    ("post", "/registry/search"),
 ];
 
 #[tokio::test]
@@ -69,7 +87,10 @@ async fn every_route_but_the_public_ones_refuses_a_caller_without_credentials() 
                 [None, Some("saem_wrong"), Some("saem_aaaaaaaa_bbbbbbbb"), Some("e30.e30.e30")]
             {
                 let (status, body) = patient(&served, method, &filled, credential).await;
-                if PUBLIC.contains(&path.as_str()) {
+                // Agents post to `/`, where people get the page.
+                let is_public = PUBLIC.contains(&path.as_str()) && (path != "/" || method == "get");
+                let is_open = OPEN.contains(&(method.as_str(), path.as_str()));
+                if is_public || (is_open && credential.is_none()) {
                     assert!(status < 500 && status != 401, "{method} {path}: {status}");
                 } else {
                     assert_eq!(status, 401, "{method} {path} {credential:?}: {body}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ::a2a::card::{at_old_path, at_path, etag_input};
+use ::a2a::card::{Algorithm, SigningHeader, at_old_path, at_path, etag_input, sign};
 use ::a2a::error::Error;
 use ::a2a::model::{
     AgentCard, ApiKeyLocation, Capabilities, Interface, Provider, SecurityRequirement,
@@ -20,7 +20,7 @@ use http::request::Parts;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Agent, Asked, CardAccess, PATH, json, text};
+use super::{Agent, Asked, CardAccess, Encryption, PATH, json, text};
 use crate::guard::Caller;
 use crate::problem::Problem;
 
@@ -30,6 +30,7 @@ const JSON: &str = "application/json";
 const BEARER: &str = "bearer";
 const API_KEY: &str = "apiKey";
 const OPENID: &str = "openIdConnect";
+const MUTUAL_TLS: &str = "mutualTls";
 
 /// Collections that the extended card names: more would be a catalogue.
 const COLLECTIONS_MAX: usize = 50;
@@ -79,13 +80,16 @@ impl Agent {
         let server = asked.server.as_ref().ok_or_else(failed)?;
         let schemes = schemes(server).await.map_err(|_| failed())?;
         let card = self.own_card(&asked.base, schemes);
-        Ok(self.extended(card, &asked.principal.tenant).await)
+        let card = self.extended(card, &asked.principal.tenant).await;
+        Ok(self.signed(card, &asked.base))
     }
 
     async fn described(&self, parts: &Parts) -> Result<AgentCard, Problem> {
         let server = parts.extensions.get::<Arc<crate::Shared>>().cloned();
         let server = server.ok_or_else(Problem::no_route)?;
-        Ok(self.own_card(&self.base(parts), schemes(&server).await?))
+        let base = self.base(parts);
+        let card = self.own_card(&base, schemes(&server).await?);
+        Ok(self.signed(card, &base))
     }
 
     /// The card with what a caller of this tenant may ask about.
@@ -115,7 +119,7 @@ impl Agent {
     fn own_card(
         &self,
         base: &str,
-        security_schemes: BTreeMap<String, SecurityScheme>,
+        mut security_schemes: BTreeMap<String, SecurityScheme>,
     ) -> AgentCard {
         let settings = &self.settings;
         let provider = Provider {
@@ -123,11 +127,22 @@ impl Agent {
             url: settings.organization_url.clone(),
         };
         let named = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        // Meeting one of them is enough.
-        let security = security_schemes
+        // Meeting one of them is enough; a certificate is needed besides.
+        let mut security: Vec<SecurityRequirement> = security_schemes
             .keys()
             .map(|name| SecurityRequirement::from([(name.clone(), Vec::new())]))
             .collect();
+        if settings.encryption == Encryption::Mutual {
+            let description = Some("A certificate that this server's operator trusts".to_owned());
+            let scheme = SecurityScheme { description, kind: SecuritySchemeKind::MutualTls };
+            security_schemes.insert(MUTUAL_TLS.to_owned(), scheme);
+            if security.is_empty() {
+                security.push(SecurityRequirement::new());
+            }
+            for requirement in &mut security {
+                requirement.insert(MUTUAL_TLS.to_owned(), Vec::new());
+            }
+        }
         AgentCard {
             name: settings.name.clone(),
             description: settings.description.clone(),
@@ -145,6 +160,22 @@ impl Agent {
             signatures: Vec::new(),
             legacy_authentication: None,
         }
+    }
+
+    /// The card with signatures, if the agent has a key.
+    fn signed(&self, mut card: AgentCard, base: &str) -> AgentCard {
+        if let Some(key) = &self.key {
+            let header = SigningHeader {
+                algorithm: Algorithm::Es256,
+                key_id: key.key_id().to_owned(),
+                jku: Some(format!("{base}/.well-known/jwks.json")),
+            };
+            match sign(&card, &header, |input| key.sign(input)) {
+                Ok(signatures) => card.signatures = signatures,
+                Err(error) => tracing::error!(%error, "the card could not be signed"),
+            }
+        }
+        card
     }
 
     /// A card that its reader may keep for a while, and ask later whether it still holds.

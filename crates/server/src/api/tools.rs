@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::wire::logins::{
-    LoggedInBody, LoggedOutBody, LoginBegunBody, LoginBody, LoginReturnBody,
+    LoggedInBody, LoggedOutBody, LoginBegunBody, LoginReturnBody, ToolLoginBody,
 };
 use super::wire::tools::{
     AcceptBody, AcceptedBody, ActivitiesBody, ActivityBody, AnswerBody, ApprovalsBody, FollowBody,
@@ -75,7 +75,7 @@ pub(super) fn routes() -> Vec<Route<Api>> {
             .takes::<AcceptBody>()
             .gives::<AcceptedBody>(OK),
         Route::post("/api/tool-servers/{id}/login", ADMIN, "Begins a login at a server", log_in)
-            .takes::<LoginBody>()
+            .takes::<ToolLoginBody>()
             .gives::<LoginBegunBody>(OK),
         Route::post(
             "/api/tool-servers/{id}/login/finish",
@@ -302,7 +302,7 @@ async fn log_in(
     State(api): State<Api>,
     caller: Caller,
     Path(id): Path<String>,
-    Json(body): Json<LoginBody>,
+    Json(body): Json<ToolLoginBody>,
 ) -> Result<Json<LoginBegunBody>, Problem> {
     let id: ServerId = read_id(&id, "server")?;
     let begun = Box::pin(api.host.begin_login(&caller, &id, &body.redirect, body.scopes)).await?;

@@ -1,4 +1,4 @@
-//! HTTP/2 without encryption, on the port that takes HTTP/1.1 too: gRPC needs it, and its first bytes tell it apart.
+//! HTTP/2, on the port that takes HTTP/1.1 too: gRPC needs it. Without encryption its first bytes tell it apart.
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -11,6 +11,7 @@ use hyper::rt::Executor;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
@@ -72,14 +73,15 @@ impl Server {
         }
     }
 
-    async fn converse_http2<H>(
+    pub(super) async fn converse_http2<IO, H>(
         &self,
-        stream: TcpStream,
+        stream: IO,
         peer: SocketAddr,
         held: H,
         ending: Ending,
         tasks: &TaskTracker,
     ) where
+        IO: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         H: Send + Unpin + 'static,
     {
         let _held = (held, self.shared.http.connection());

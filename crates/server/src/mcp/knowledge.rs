@@ -4,6 +4,7 @@ use agent::identity::Scope;
 use agent::knowledge::{Document, Status};
 use agent::names::{DocumentId, SectionId};
 use agent::ports::DocumentList;
+use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::search::Widen;
 use engine::{EngineError, Knowledge};
@@ -42,6 +43,7 @@ const IS_CUT: &str = "saem/isCut";
 pub(super) struct Own {
     pub(super) knowledge: Knowledge,
     pub(super) copilot: Copilot,
+    pub(super) catalogue: Catalogue,
     prompts: Prompts,
     tools: Vec<Tool>,
     templates: Vec<ResourceTemplate>,
@@ -55,7 +57,12 @@ enum Place {
 }
 
 impl Own {
-    pub(super) fn new(knowledge: Knowledge, copilot: Copilot, prompts: Prompts) -> Self {
+    pub(super) fn new(
+        knowledge: Knowledge,
+        copilot: Copilot,
+        catalogue: Catalogue,
+        prompts: Prompts,
+    ) -> Self {
         let templates = vec![
             ResourceTemplate::new(DOCUMENT_TEMPLATE, "document")
                 .with_title("A document")
@@ -70,7 +77,7 @@ impl Own {
                 .with_mime_type("text/markdown")
                 .with_icons(icons()),
         ];
-        Self { knowledge, copilot, prompts, tools: tools::definitions(), templates }
+        Self { knowledge, copilot, catalogue, prompts, tools: tools::definitions(), templates }
     }
 
     async fn document(&self, id: &DocumentId, uri: &str, asked: &Asked) -> Found {

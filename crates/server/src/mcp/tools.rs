@@ -1,5 +1,6 @@
 //! Saem's own tools: what each takes and gives, and the calls themselves.
 
+mod agents;
 mod forms;
 mod schema;
 mod words;
@@ -23,6 +24,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::agents::{AgentCardGiven, FindAgents, FoundAgents, GetAgentCard};
 use self::forms::{
     Answered, Ask, GetSection, IngestDocument, ListDocuments, SearchAll, SearchByMetadata,
     SearchMode,
@@ -57,16 +59,20 @@ pub(super) enum Kind {
     Ask,
     ListDocuments,
     IngestDocument,
+    FindAgents,
+    GetAgentCard,
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::SearchAll,
         Self::SearchByMetadata,
         Self::GetSection,
         Self::Ask,
         Self::ListDocuments,
         Self::IngestDocument,
+        Self::FindAgents,
+        Self::GetAgentCard,
     ];
 
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -81,6 +87,8 @@ impl Kind {
             Self::Ask => "ask",
             Self::ListDocuments => "list_documents",
             Self::IngestDocument => "ingest_document",
+            Self::FindAgents => "find_agents",
+            Self::GetAgentCard => "get_agent_card",
         }
     }
 
@@ -92,7 +100,9 @@ impl Kind {
             | Self::SearchByMetadata
             | Self::GetSection
             | Self::Ask
-            | Self::ListDocuments => Scope::Read,
+            | Self::ListDocuments
+            | Self::FindAgents
+            | Self::GetAgentCard => Scope::Read,
         }
     }
 
@@ -147,6 +157,19 @@ impl Kind {
                     .destructive(true)
                     .idempotent(true)
                     .open_world(true),
+            ),
+            Self::FindAgents => tool::<FindAgents, FoundAgents>(
+                self,
+                "Find agents",
+                "Finds A2A agents in the catalogue by what they do, in Korean or English, and by skill, tag, provider, \
+                 capability, media type and version. Read an agent's card with get_agent_card.",
+                reads(),
+            ),
+            Self::GetAgentCard => tool::<GetAgentCard, AgentCardGiven>(
+                self,
+                "Get an agent's card",
+                "Gives the card of an agent of the catalogue: where it is reached, how, and what it can do.",
+                reads(),
             ),
         }
     }
@@ -219,6 +242,8 @@ pub(super) async fn call(
         Kind::Ask => ask(own, arguments, asked).await,
         Kind::ListDocuments => list_documents(own, arguments, asked).await,
         Kind::IngestDocument => ingest_document(own, arguments, asked).await,
+        Kind::FindAgents => agents::find(own, arguments, asked).await,
+        Kind::GetAgentCard => agents::card(own, arguments, asked).await,
     };
     match answer {
         Ok(result) => Ok(result),

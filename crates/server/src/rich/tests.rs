@@ -32,6 +32,17 @@ fn what_people_write_is_rendered_block_by_block() {
 }
 
 #[test]
+fn emphasis_needs_no_blank_where_korean_has_none() {
+    check("원래 금액의 **50%**이고", &["<p>원래 금액의 <strong>50%</strong>이고</p>"]);
+    check(
+        "한도**(월)**는 **\"큰\"**값",
+        &["<p>한도<strong>(월)</strong>는 <strong>&quot;큰&quot;</strong>값</p>"],
+    );
+    check("**가**나 a**b**c 2**3", &["<p><strong>가</strong>나 a<strong>b</strong>c 2**3</p>"]);
+    check("`**50%**이고`", &["<p><code>**50%**이고</code></p>"]);
+}
+
+#[test]
 fn numbers_of_passages_can_be_pressed_and_those_in_code_cannot() {
     let cite =
         |n: u32| format!("<button type=\"button\" class=\"cite\" data-cite=\"{n}\">{n}</button>");

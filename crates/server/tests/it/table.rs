@@ -55,7 +55,7 @@ async fn without_credentials_only_the_public_routes_answer() {
             );
             let challenge = match row.access {
                 Access::Needs(scope) => format!("Bearer realm=\"saem\", scope=\"saem:{scope}\""),
-                Access::Fixed | Access::Public | Access::Owner => {
+                Access::Fixed | Access::Public | Access::Open | Access::Owner => {
                     "Bearer realm=\"saem\"".to_owned()
                 }
             };

@@ -47,9 +47,9 @@ pub(super) fn feed(bytes: &[u8]) -> Result<Feed, String> {
                 path.push(name);
             }
             Event::End(_) => {
-                if path.pop().as_deref() == Some("entry") {
-                    take(&mut feed, entry.take().unwrap_or_default());
-                }
+                let ended = path.pop().is_some_and(|name| name == "entry");
+                let entry = entry.take_if(|_| ended);
+                entry.iter().for_each(|entry| take(&mut feed, entry));
             }
             Event::Text(words) => {
                 put(&words.xml10_content(), &path, entry.as_mut(), &mut total);
@@ -91,7 +91,7 @@ fn put(words: &str, path: &[String], entry: Option<&mut Entry>, total: &mut Stri
     }
 }
 
-fn take(feed: &mut Feed, entry: Entry) {
+fn take(feed: &mut Feed, entry: &Entry) {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (id, summary) = (entry.id.trim().to_owned(), flat(&entry.summary));
     if id.contains("/api/errors") {

@@ -14,6 +14,20 @@ const RESULTS_MAX: u32 = 20;
 /// Longest query, in bytes: Brave takes 400 characters, the others more.
 const QUERY_BYTES_MAX: usize = 400;
 
+/// What Wikipedia is told besides: introductions as plain text, and to refuse when its replicas lag.
+const WIKIPEDIA: [(&str, &str); 10] = [
+    ("action", "query"),
+    ("generator", "search"),
+    ("prop", "extracts|info"),
+    ("inprop", "url"),
+    ("exintro", "1"),
+    ("explaintext", "1"),
+    ("exlimit", "max"),
+    ("maxlag", "5"),
+    ("format", "json"),
+    ("formatversion", "2"),
+];
+
 /// One request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Asking {
@@ -47,24 +61,10 @@ pub(super) fn asking(
                 ],
             )
         }
-        ProviderKind::Wikipedia => get(
-            settings,
-            "w/api.php",
-            &[
-                ("action", "query"),
-                ("generator", "search"),
-                ("gsrsearch", query),
-                ("gsrlimit", &number),
-                ("prop", "extracts|info"),
-                ("inprop", "url"),
-                ("exintro", "1"),
-                ("explaintext", "1"),
-                ("exlimit", "max"),
-                ("maxlag", "5"),
-                ("format", "json"),
-                ("formatversion", "2"),
-            ],
-        ),
+        ProviderKind::Wikipedia => {
+            let asked = [("gsrsearch", query), ("gsrlimit", &number)];
+            get(settings, "w/api.php", &[&WIKIPEDIA[..], &asked].concat())
+        }
         ProviderKind::Searxng => get(settings, "search", &[("q", query), ("format", "json")]),
         ProviderKind::Brave => {
             let asking = get(settings, "res/v1/web/search", &[("q", query), ("count", &number)])?;

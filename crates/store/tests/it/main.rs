@@ -34,6 +34,7 @@ async fn the_redb_store_keeps_every_contract() {
     contracts::tools::keeps_its_promise(&store).await;
     contracts::tasks::keeps_its_promise(&store).await;
     contracts::research::keeps_its_promise(&store).await;
+    contracts::entries::keeps_its_promise(&store, &store).await;
 }
 
 #[tokio::test]

@@ -42,17 +42,29 @@ pub(super) fn is_known(path: &str) -> bool {
 pub fn matches(entry: &CatalogEntry, filter: &Filter) -> bool {
     let written = serde_json::to_value(entry).unwrap_or_default();
     filter.iter().all(|(path, wanted)| {
-        let mut found = Vec::new();
-        match path.as_str() {
-            "publisher" => found.extend(publisher(&entry.identifier).map(str::to_owned)),
-            "mediaType" => found.push(entry.kind.clone()),
-            path => {
-                let path: Vec<&str> = path.split('.').take(PATH_PARTS_MAX).collect();
-                collect(&written, &path, &mut found);
-            }
-        }
+        let found = values_in(entry, &written, path);
         wanted.iter().any(|wanted| found.contains(wanted))
     })
+}
+
+/// What an entry has at a path; `None` if entries have no such path.
+#[must_use]
+pub fn values(entry: &CatalogEntry, path: &str) -> Option<Vec<String>> {
+    let written = serde_json::to_value(entry).unwrap_or_default();
+    is_known(path).then(|| values_in(entry, &written, path))
+}
+
+fn values_in(entry: &CatalogEntry, written: &Value, path: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    match path {
+        "publisher" => found.extend(publisher(&entry.identifier).map(str::to_owned)),
+        "mediaType" => found.push(entry.kind.clone()),
+        path => {
+            let path: Vec<&str> = path.split('.').take(PATH_PARTS_MAX).collect();
+            collect(written, &path, &mut found);
+        }
+    }
+    found
 }
 
 /// The scalars at the end of a path; every element of a list on the way counts.

@@ -4,12 +4,21 @@ use std::collections::HashSet;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use a2a::model::PushConfig;
 use a2a::push::{self, Retry, RetryPolicy};
 use agent::identity::Timestamp;
 use agent::ports::{HookKey, Notice, PortError};
+use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::TaskService;
 use super::record::Letter;
+
+/// The scheme by which a receiver asks for a signed token.
+const JWT: &str = "JWT";
+
+/// How long a token is good: a slow receiver, and clocks that differ.
+const TOKEN_SECONDS: u64 = 300;
 
 /// What became of the oldest notice of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +99,9 @@ impl TaskService {
         let mut headers: Vec<(String, String)> =
             headers.map(|(name, value)| (name.to_owned(), value)).collect();
         headers.push(("Content-Type".to_owned(), letter.media_type));
+        if let Some(token) = self.token(hook, notice, &known.config, &letter.body) {
+            headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
+        }
         let Ok(_place) = self.inner.deliveries.acquire().await else { return Ok(Some(false)) };
         let posting = self.inner.parts.posts.post(&known.config.url, headers, letter.body.into());
         Ok(Some(match posting.await {
@@ -98,6 +110,34 @@ impl TaskService {
                 tracing::debug!(%error, "a webhook was not reached");
                 false
             }
+        }))
+    }
+
+    /// A token for a receiver that wants one instead of credentials of its own: it says who sends what to whom, and when.
+    fn token(
+        &self,
+        hook: &HookKey,
+        notice: &Notice,
+        config: &PushConfig,
+        body: &str,
+    ) -> Option<String> {
+        let authentication = config.authentication.as_ref()?;
+        let mut schemes = authentication.schemes.iter();
+        let wants_one = schemes.any(|scheme| scheme.eq_ignore_ascii_case(JWT));
+        let signer = self.inner.parts.signer.as_ref();
+        let signer = signer.filter(|_| wants_one && authentication.credentials.is_none())?;
+        let now = self.inner.parts.clock.now().0 / 1000;
+        let hash = Sha256::digest(body);
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        signer.token(&json!({
+            "iss": self.inner.rules.issuer,
+            "aud": config.url,
+            "iat": now,
+            "exp": now + TOKEN_SECONDS,
+            // The same when it is sent again, so that a receiver can tell.
+            "jti": format!("{}-{}", hook.hook, notice.number),
+            "taskId": hook.task.id,
+            "request_body_sha256": hash,
         }))
     }
 

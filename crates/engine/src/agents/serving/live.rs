@@ -86,13 +86,14 @@ impl Live {
     /// Gives a message to whoever works on it; false if nobody does.
     pub(super) fn pass_on(&self, message: Message) -> bool {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        match worker.as_ref().map(|worker| worker.inbox.try_send(message)) {
-            Some(Ok(())) => true,
-            Some(Err(mpsc::error::TrySendError::Full(_))) => {
+        let Some(worker) = worker.as_ref() else { return false };
+        match worker.inbox.try_send(message) {
+            Ok(()) => true,
+            Err(mpsc::error::TrySendError::Full(_)) => {
                 tracing::warn!(task = self.key.id, "a message came while too many wait to be read");
                 true
             }
-            Some(Err(mpsc::error::TrySendError::Closed(_))) | None => false,
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
         }
     }
 }

@@ -90,11 +90,14 @@ impl Entropy for Dice {
     }
 }
 
+/// Headers and body.
+type Mail = (Vec<(String, String)>, serde_json::Value);
+
 /// A receiver of webhooks that answers as it is told, and then with 200.
 #[derive(Default)]
 struct Mailbox {
     answers: Mutex<VecDeque<u16>>,
-    got: Mutex<Vec<(Vec<(String, String)>, serde_json::Value)>>,
+    got: Mutex<Vec<Mail>>,
     rings: Notify,
 }
 
@@ -114,6 +117,15 @@ impl Posts for Mailbox {
         self.got.lock().unwrap().push((headers, serde_json::from_slice(&body).unwrap()));
         self.rings.notify_one();
         Box::pin(std::future::ready(Ok(status)))
+    }
+}
+
+/// Shows what it is to sign.
+struct Stamp;
+
+impl Signer for Stamp {
+    fn token(&self, claims: &serde_json::Value) -> Option<String> {
+        Some(claims.to_string())
     }
 }
 
@@ -137,6 +149,7 @@ impl World {
             outbox: Arc::clone(&self.tasks) as Arc<dyn Outbox>,
             posts: Arc::clone(&self.mail) as Arc<dyn Posts>,
             executor: Arc::new(Puppet { then: Arc::clone(&self.then) }),
+            signer: Some(Arc::new(Stamp)),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             entropy: Arc::new(Dice(Mutex::default())),
             spawner: Tasks::new(),
@@ -443,6 +456,29 @@ async fn webhooks_are_told_in_order_and_again_until_they_take_it() {
         let header = (name.to_owned(), value.to_owned());
         assert!(got.iter().all(|(headers, _)| headers.contains(&header)), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_webhook_that_wants_it_gets_a_signed_token() {
+    let world = World::new();
+    let service = world.service();
+    let mut send = pushed(message("m", "done", None));
+    let hook = send.configuration.push.as_mut().unwrap();
+    hook.authentication =
+        Some(PushAuthentication { schemes: vec!["jwt".to_owned()], credentials: None });
+    service.send(&mina(), Version::V1_0, send).await.unwrap();
+    world.mail(1).await;
+    let got = world.mail.got.lock().unwrap();
+    let token = got[0].0.iter().find(|(name, _)| name == "Authorization").unwrap();
+    let claims: serde_json::Value =
+        serde_json::from_str(token.1.strip_prefix("Bearer ").unwrap()).unwrap();
+    assert_eq!(
+        (&claims["iss"], &claims["aud"]),
+        (&"saem".into(), &"https://hooks.example/x".into())
+    );
+    assert_eq!((&claims["iat"], &claims["exp"]), (&1_000.into(), &1_300.into()));
+    assert_eq!(claims["request_body_sha256"].as_str().unwrap().len(), 64);
+    assert!(claims["taskId"].is_string() && claims["jti"].is_string(), "{claims}");
 }
 
 #[tokio::test(start_paused = true)]

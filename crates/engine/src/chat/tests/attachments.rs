@@ -73,7 +73,7 @@ async fn a_long_resource_is_cut_and_cannot_leave_its_marks() {
     let told = last_message(&writer);
     let (attached, _) = told.split_once("<<<passage").unwrap();
     assert_eq!(attached.matches(">>>").count(), 1, "{}", agent::text::clip(attached, 200));
-    assert!(attached.len() < 25_000 && attached.contains("[cut:"), "{}", attached.len());
+    assert!(attached.len() < 50_000 && attached.contains("[cut:"), "{}", attached.len());
     let part = record.context.iter().find(|part| part.kind == PartKind::Attachment).unwrap();
     assert!(part.tokens < part.wanted, "{part:?}");
 }

@@ -102,10 +102,14 @@ async fn progress_without_end_does_not_keep_a_call_alive_for_ever() {
 }
 
 #[tokio::test]
-async fn a_name_of_our_own_tools_belongs_to_its_server_like_any_other() {
+async fn a_name_of_our_own_tools_stays_with_its_server_and_is_asked_about() {
     let fake = honest(vec![reads("search_all"), reads("find_tools")]).await;
     let world = world(vec![at("shop", &fake)]);
     assert_eq!(world.names().await, ["shop__find_tools", "shop__search_all"]);
+    // Even though it only reads, on a server that is trusted.
+    let denied = world.call("shop__search_all", json!({})).await.unwrap_err();
+    assert!(matches!(denied, CallError::Denied(_)), "{denied}");
+    world.will_say([Reply::Yes(Extent::Once)]);
     assert_eq!(world.call("shop__search_all", json!({})).await.unwrap().text, "called search_all");
 }
 

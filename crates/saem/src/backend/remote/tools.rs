@@ -8,7 +8,7 @@ use engine::tools::Browser;
 use reqwest::{Method, Request};
 use serde_json::{Map, Value};
 use server::api::wire::logins::{
-    LoggedInBody, LoggedOutBody, LoginBegunBody, LoginBody, LoginReturnBody,
+    LoggedInBody, LoggedOutBody, LoginBegunBody, LoginReturnBody, ToolLoginBody,
 };
 use server::api::wire::tools::{
     AcceptBody, AcceptedBody, ActivitiesBody, AnswerBody, ApprovalsBody, FollowBody, FollowedBody,
@@ -93,7 +93,7 @@ impl Client {
         browser: &dyn Browser,
         scopes: Vec<String>,
     ) -> Result<bool> {
-        let body = LoginBody { redirect: browser.redirect().to_owned(), scopes };
+        let body = ToolLoginBody { redirect: browser.redirect().to_owned(), scopes };
         let begun: LoginBegunBody =
             self.read(self.post(&["tool-servers", server, "login"], &body)?).await?;
         let Some(page) = begun.page else { return Ok(begun.logged_in) };

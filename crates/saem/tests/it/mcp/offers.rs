@@ -86,9 +86,41 @@ async fn every_tool_says_what_it_takes_gives_and_does() {
             "get_section",
             "ask",
             "list_documents",
-            "ingest_document"
+            "ingest_document",
+            "find_agents",
+            "get_agent_card"
         ]
     );
+}
+
+#[tokio::test]
+async fn agents_of_the_catalogue_are_found_and_their_cards_are_read() {
+    let world = World::new();
+    let served = world.serve().await;
+    let card = json!({
+        "name": "Painter", "description": "그림을 그립니다", "version": "1.0.0",
+        "supportedInterfaces": [
+            { "url": "https://p.example.com/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0" }
+        ],
+        "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["image/png"],
+        "skills": [{ "id": "draw", "name": "Draw", "description": "Draws pictures", "tags": ["image"] }],
+    });
+    let (status, told) = served.post("/registry/agents", &json!({ "card": card })).await;
+    assert_eq!(status, 201, "{told}");
+    let caller = Caller::of(&served, None);
+    let found = caller.call("find_agents", json!({ "query": "그림", "tags": ["image"] })).await;
+    let agent = &found["structuredContent"]["agents"][0];
+    assert_eq!(
+        (&agent["name"], &agent["skills"]),
+        (&json!("Painter"), &json!(["Draw"])),
+        "{found}"
+    );
+    let wanted = json!({ "identifier": agent["identifier"] });
+    let got = caller.call("get_agent_card", wanted).await;
+    let url = &got["structuredContent"]["card"]["supportedInterfaces"][0]["url"];
+    assert_eq!(url, "https://p.example.com/a2a", "{got}");
+    let none = caller.call("get_agent_card", json!({ "identifier": "urn:air:x.example:y" })).await;
+    assert_eq!(none["isError"], true, "{none}");
 }
 
 #[tokio::test]

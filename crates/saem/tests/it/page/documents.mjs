@@ -30,6 +30,8 @@ await walk(async ({ page, go }) => {
   await page.getByRole("link", { name: /Guide/ }).click();
   await page.getByRole("button", { name: "Webhooks" }).click();
   await page.getByText("verified with HMAC").waitFor();
+  await page.getByText("Its chunks, as they are searched").click();
+  await page.locator(".chunks pre").getByText("HMAC").waitFor();
 
   // What is found, and why.
   await page.getByRole("link", { name: "Try a search" }).click();

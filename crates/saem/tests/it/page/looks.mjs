@@ -1,4 +1,5 @@
 // Every room in both themes and languages: nothing serious is in anybody's way, and a picture of each.
+import "./words.mjs";
 import { accessible, assert, picture, until, visit, walk } from "./browser.mjs";
 
 const LOOKS = [["en-GB", "light", "en"], ["en-GB", "dark", "en"], ["ko-KR", "light", "ko"], ["ko-KR", "dark", "ko"]];

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A login that is wanted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LoginBody {
+pub struct ToolLoginBody {
     /// Where the browser is sent back to: an address of its own machine, such as `http://127.0.0.1:8734/callback`.
     pub redirect: String,
     /// What to ask for; what the server says, if left out.
