@@ -2,6 +2,7 @@
 
 mod calling;
 mod driving;
+mod pages;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use agent::model::LanguageModel;
 use agent::names::TenantId;
-use agent::ports::{Clock, Entropy, Journals, KeptRun, Ledger, RunLine};
+use agent::ports::{Clock, Entropy, Journals, KeptRun, Ledger, RunLine, Searches};
 use agent::price::PriceList;
 use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, ProviderId, Uuid};
@@ -21,6 +22,7 @@ use agent::research::run::Run;
 use tokio::sync::{mpsc, oneshot};
 
 use self::driving::Driver;
+pub use self::pages::PageTexts;
 use crate::chat::{Library, QUESTION_BYTES_MAX};
 use crate::error::EngineError;
 use crate::tasks::Tasks;
@@ -34,6 +36,10 @@ const WISHES_WAITING_MAX: usize = 16;
 /// What research works with.
 pub struct ResearchParts {
     pub library: Arc<dyn Library>,
+    /// Places outside that can be searched; none for one's own documents alone.
+    pub searches: Option<Arc<dyn Searches>>,
+    /// Reads what stands at the addresses that they give.
+    pub pages: Option<Arc<dyn PageTexts>>,
     pub journals: Arc<dyn Journals>,
     pub ledger: Arc<dyn Ledger>,
     /// None: the words of question and documents have to do.
@@ -48,6 +54,8 @@ pub struct ResearchParts {
 #[derive(Debug, Clone)]
 pub struct Wanted {
     pub question: String,
+    /// Where to search; empty for wherever it can be.
+    pub sources: Vec<ProviderId>,
     /// Who asks.
     pub principal: String,
     pub approval: Approval,
@@ -184,11 +192,10 @@ impl Researcher {
         }
         let mut bytes = [0; 16];
         self.parts.entropy.fill(&mut bytes)?;
-        let local = Provider { id: ProviderId::local(), class: Class::Own, is_repeatable: true };
         Ok(Order {
             id: Uuid::from_random(bytes),
             question: question.to_owned(),
-            providers: vec![local],
+            providers: self.providers(&wanted.sources)?,
             approval: wanted.approval,
             thinking: match self.parts.model {
                 Some(_) => Thinking::Model,
@@ -198,5 +205,22 @@ impl Researcher {
             limits: wanted.limits,
             budget: wanted.budget,
         })
+    }
+
+    /// Those that are wanted, of all that can be searched.
+    fn providers(&self, wanted: &[ProviderId]) -> Result<Vec<Provider>, EngineError> {
+        let local = Provider { id: ProviderId::local(), class: Class::Own, is_repeatable: true };
+        let others = self.parts.searches.as_ref().map(|searches| searches.providers());
+        let mut all = vec![local];
+        all.extend(others.unwrap_or_default());
+        if let Some(unknown) = wanted.iter().find(|id| all.iter().all(|it| it.id != **id)) {
+            let known: Vec<&str> = all.iter().map(|provider| provider.id.as_str()).collect();
+            return Err(EngineError::Refused(format!(
+                "{unknown} cannot be searched here: use {}, or set it up in research.providers",
+                known.join(", ")
+            )));
+        }
+        all.retain(|provider| wanted.is_empty() || wanted.contains(&provider.id));
+        Ok(all)
     }
 }

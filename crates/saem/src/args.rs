@@ -197,7 +197,10 @@ pub(crate) struct Research {
     /// Write the report to this file; its ending says how: .md, .html or .json
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What the run may use, such as seconds=300,tokens=50000,dollars=0.20,calls=60
+    /// Search these places alone: local for your own documents, and names of research.providers
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) sources: Vec<String>,
+    /// What the run may use, such as seconds=300,tokens=50000,dollars=0.20,calls=60,pages=20
     #[arg(long, value_name = "LIMITS", default_value = "")]
     pub(crate) budget: String,
     /// Go on with a run that was interrupted

@@ -5,6 +5,7 @@ mod agents;
 mod copilot;
 mod mcp;
 mod registry;
+mod research;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ pub(crate) use self::agents::{Agents, NamedAgent};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::registry::Registry;
+pub(crate) use self::research::Research;
 
 /// The file that users read is the one that holds.
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
@@ -41,6 +43,7 @@ pub(crate) struct Config {
     pub(crate) a2a: A2a,
     pub(crate) registry: Registry,
     pub(crate) agents: Agents,
+    pub(crate) research: Research,
     pub(crate) telemetry: Telemetry,
     pub(crate) egress: Egress,
     pub(crate) cleanup: Cleanup,

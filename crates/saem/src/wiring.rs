@@ -46,6 +46,7 @@ pub(crate) struct Installation {
     pub(crate) store: Store,
     pub(crate) knowledge: Knowledge,
     pub(crate) embedder: Arc<dyn Embedder>,
+    guard: Arc<EgressGuard>,
     pages: Arc<dyn Pages>,
     tasks: Tasks,
 }
@@ -68,7 +69,7 @@ impl Installation {
             Arc::new(BuiltInEmbedder::new().context("the built-in embedder")?);
         let embedder = embedder(config, &built_in).await?;
         let guard = Arc::new(EgressGuard::new(egress(config)?)?);
-        let pages: Arc<dyn Pages> = Arc::new(WebPages::new(guard));
+        let pages: Arc<dyn Pages> = Arc::new(WebPages::new(Arc::clone(&guard)));
         let tasks = Tasks::new();
         let parts = Parts {
             documents: Arc::new(store.clone()),
@@ -88,7 +89,12 @@ impl Installation {
             tasks: tasks.clone(),
         };
         let knowledge = Knowledge::new(parts, rules(config)?);
-        Ok(Self { folder, store, knowledge, embedder, pages, tasks })
+        Ok(Self { folder, store, knowledge, embedder, guard, pages, tasks })
+    }
+
+    /// The way out to strangers.
+    pub(crate) fn guard(&self) -> Arc<EgressGuard> {
+        Arc::clone(&self.guard)
     }
 
     pub(crate) fn pages(&self) -> Arc<dyn Pages> {

@@ -8,9 +8,11 @@ use agent::knowledge::Passage;
 use agent::ledger::Component;
 use agent::model::{Message, ModelError, ModelRequest, Output, gather};
 use agent::names::TenantId;
+use agent::ports::PortError;
 use agent::research::call::{Call, CallKey, CallSpent, Failure, Outcome, Purpose};
 use agent::research::message::{ErrorType, ProviderId};
-use agent::research::source::Hit;
+use agent::research::source::{Hit, TEXT_BYTES_MAX};
+use agent::text::clip;
 use tracing::Instrument as _;
 
 use super::ResearchParts;
@@ -19,6 +21,9 @@ use crate::telemetry;
 
 /// For one search.
 const SEARCH_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// For one page, its reading included.
+const PAGE_TIME_MAX: Duration = Duration::from_secs(90);
 
 /// For one answer of a model: slow machines take minutes for a section.
 const MODEL_TIME_MAX: Duration = Duration::from_secs(600);
@@ -43,12 +48,13 @@ pub(super) async fn make(
 ) -> Made {
     match call {
         Call::Ask { purpose, messages } => ask(&parts, key, purpose, messages).await,
-        Call::Search { provider, query, .. } => {
-            let outcome = search(&parts, &tenant, &provider, &query).await;
+        Call::Search { provider, query, results_max } => {
+            let search = search(&parts, &tenant, &provider, &query, results_max);
+            let outcome = in_time(SEARCH_TIME_MAX, "the search", search).await;
             Made { key, outcome, spent: CallSpent::default(), model: None }
         }
-        Call::Read { .. } => {
-            let outcome = failed(ErrorType::InternalError, "no page can be read here".to_owned());
+        Call::Read { address, .. } => {
+            let outcome = in_time(PAGE_TIME_MAX, "the page", read(&parts, &tenant, &address)).await;
             Made { key, outcome, spent: CallSpent::default(), model: None }
         }
     }
@@ -95,30 +101,55 @@ async fn ask(
     Made { key, outcome, spent: CallSpent { usage, cost }, model: Some(name) }
 }
 
+/// The outcome, or that there was none in time.
+async fn in_time(
+    most: Duration,
+    what: &str,
+    call: impl Future<Output = Result<Outcome, Failure>>,
+) -> Outcome {
+    let late = || Failure {
+        is_passing: true,
+        ..failure(ErrorType::Timeout, format!("{what} took longer than {} s", most.as_secs()))
+    };
+    let outcome = tokio::time::timeout(most, call).await.unwrap_or_else(|_| Err(late()));
+    outcome.unwrap_or_else(Outcome::Failed)
+}
+
 async fn search(
     parts: &ResearchParts,
     tenant: &TenantId,
     provider: &ProviderId,
     query: &str,
-) -> Outcome {
-    if *provider != ProviderId::local() {
-        return failed(ErrorType::InternalError, format!("{provider} cannot be searched here"));
+    results_max: u32,
+) -> Result<Outcome, Failure> {
+    let span = telemetry::tool_call("research_search");
+    if *provider == ProviderId::local() {
+        let searching = parts.library.search(tenant, query, Filter::default());
+        let answer = searching.instrument(span).await.map_err(|error| of_engine(&error))?;
+        return Ok(Outcome::Found { hits: answer.passages.iter().map(hit).collect() });
     }
-    let searching = parts.library.search(tenant, query, Filter::default());
-    let searching = searching.instrument(telemetry::tool_call("research_search"));
-    match tokio::time::timeout(SEARCH_TIME_MAX, searching).await {
-        Ok(Ok(answer)) => Outcome::Found { hits: answer.passages.iter().map(hit).collect() },
-        Ok(Err(error)) => {
-            let is_passing = matches!(error, EngineError::Port(_));
-            let failure = failure(ErrorType::ApiError, error.to_string());
-            Outcome::Failed(Failure { is_passing, ..failure })
-        }
-        Err(_) => {
-            let why = format!("the search took longer than {} s", SEARCH_TIME_MAX.as_secs());
-            let failure = failure(ErrorType::Timeout, why);
-            Outcome::Failed(Failure { is_passing: true, ..failure })
-        }
-    }
+    let Some(searches) = &parts.searches else {
+        let why = format!("{provider} cannot be searched here");
+        return Err(failure(ErrorType::InternalError, why));
+    };
+    let hits = searches.search(provider, query, results_max).instrument(span).await?;
+    Ok(Outcome::Found { hits })
+}
+
+async fn read(parts: &ResearchParts, tenant: &TenantId, address: &str) -> Result<Outcome, Failure> {
+    let Some(pages) = &parts.pages else {
+        return Err(failure(ErrorType::InternalError, "no page can be read here".to_owned()));
+    };
+    let reading = pages.text(tenant, address).instrument(telemetry::tool_call("research_read"));
+    let text = reading.await.map_err(|error| of_engine(&error))?;
+    Ok(Outcome::Read { text: clip(&text, TEXT_BYTES_MAX).to_owned() })
+}
+
+/// What an error of ours says about trying again: time helps where something does not answer.
+fn of_engine(error: &EngineError) -> Failure {
+    let is_passing =
+        matches!(error, EngineError::Port(PortError::Busy { .. } | PortError::Unavailable { .. }));
+    Failure { is_passing, ..failure(ErrorType::ApiError, error.to_string()) }
 }
 
 fn hit(passage: &Passage) -> Hit {
@@ -136,10 +167,6 @@ fn hit(passage: &Passage) -> Hit {
 
 fn failure(error_type: ErrorType, message: String) -> Failure {
     Failure { error_type, message, status: None, retry_after: None, is_passing: false }
-}
-
-fn failed(error_type: ErrorType, message: String) -> Outcome {
-    Outcome::Failed(failure(error_type, message))
 }
 
 /// What a model's error says about asking again.

@@ -8,8 +8,10 @@ use agent::ledger::Day;
 use agent::model::{Message, ModelRequest, Output};
 use agent::names::SectionId;
 use agent::ports::{Ledger as _, PortError};
+use agent::research::call::Failure;
 use agent::research::journal::Event;
 use agent::research::message::{CheckVerdict, Content};
+use agent::research::source::Hit;
 use agent::retrieval::Shingles;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -133,6 +135,47 @@ struct World {
     model: Option<ScriptedModel>,
     clock: Arc<HandClock>,
     tenant: TenantId,
+    has_web: bool,
+}
+
+/// A provider that knows one page, and that page.
+struct Web;
+
+impl Searches for Web {
+    fn providers(&self) -> Vec<Provider> {
+        let id = "brave".parse().unwrap();
+        vec![Provider { id, class: Class::Web, is_repeatable: true }]
+    }
+
+    fn search<'a>(
+        &'a self,
+        _provider: &'a ProviderId,
+        _query: &'a str,
+        _results_max: u32,
+    ) -> BoxFuture<'a, Result<Vec<Hit>, Failure>> {
+        let address = "https://web.example/alerts".to_owned();
+        let hit = Hit {
+            place: address.clone(),
+            title: "Alerts".to_owned(),
+            address: Some(address),
+            published: None,
+            text: "Words about budget alerts".to_owned(),
+            start: 0,
+            is_summary: true,
+        };
+        Box::pin(std::future::ready(Ok(vec![hit])))
+    }
+}
+
+impl PageTexts for Web {
+    fn text<'a>(
+        &'a self,
+        _tenant: &'a TenantId,
+        _address: &'a str,
+    ) -> BoxFuture<'a, Result<String, EngineError>> {
+        let text = "Budget alerts work by mail and cost 3 dollars at this provider.".to_owned();
+        Box::pin(std::future::ready(Ok(text)))
+    }
 }
 
 impl World {
@@ -144,6 +187,7 @@ impl World {
             model,
             clock: Arc::new(HandClock::at(1_763_201_400_000)),
             tenant: samples::tenant("mine"),
+            has_web: false,
         }
     }
 
@@ -152,6 +196,8 @@ impl World {
         let model = self.model.clone().map(|model| Arc::new(model) as Arc<dyn LanguageModel>);
         Researcher::new(ResearchParts {
             library: Arc::clone(&self.shelf) as Arc<dyn Library>,
+            searches: self.has_web.then(|| Arc::new(Web) as Arc<dyn Searches>),
+            pages: self.has_web.then(|| Arc::new(Web) as Arc<dyn PageTexts>),
             journals: Arc::clone(&self.journals) as Arc<dyn Journals>,
             ledger: Arc::clone(&self.ledger) as Arc<dyn Ledger>,
             model,
@@ -180,6 +226,7 @@ impl World {
 fn wanted(approval: Approval) -> Wanted {
     Wanted {
         question: "How do budget alerts work and what do they cost?".to_owned(),
+        sources: vec![],
         principal: "owner".to_owned(),
         approval,
         chooser: Chooser::Rules,
@@ -325,6 +372,25 @@ async fn a_stop_takes_effect_while_a_call_is_under_way() {
     wheel.steer(Steering::Stop).await.unwrap();
     let (_, last) = to_the_end(following).await;
     assert!(matches!(last, Told::Ended { reason: EndReason::Stopped, report: None }), "{last:?}");
+}
+
+#[tokio::test]
+async fn pages_of_the_web_are_read_and_quoted_with_their_addresses() {
+    let world = World { has_web: true, ..World::new(None) };
+    let following = world.process().begin(&world.tenant, wanted(Approval::Given)).await.unwrap();
+    let report = report(to_the_end(following).await.1);
+    let page = report.sources.iter().find(|source| source.address.is_some()).unwrap();
+    assert_eq!(page.web_address(), Some("https://web.example/alerts"));
+    assert!(report.to_markdown().contains("cost 3 dollars"), "{}", report.to_markdown());
+    let sources = vec![ProviderId::local()];
+    let own = Wanted { sources, ..wanted(Approval::Given) };
+    let following = world.process();
+    let tenant = samples::tenant("other");
+    let (messages, _) = to_the_end(following.begin(&tenant, own).await.unwrap()).await;
+    assert!(!format!("{messages:?}").contains("web.example"));
+    let unknown = Wanted { sources: vec!["bing".parse().unwrap()], ..wanted(Approval::Given) };
+    let refused = following.begin(&tenant, unknown).await.err().unwrap();
+    assert!(refused.to_string().contains("local, brave"), "{refused}");
 }
 
 #[tokio::test]

@@ -95,8 +95,12 @@ fn order(wanted: &args::Research) -> Result<Wanted> {
         true => Approval::Given,
         false => Approval::After { seconds: PLAN_WAIT_SECONDS },
     };
+    let source = |name: &String| {
+        name.trim().parse().with_context(|| format!("--sources: {name:?} is no source: it"))
+    };
     Ok(Wanted {
         question,
+        sources: wanted.sources.iter().map(source).collect::<Result<Vec<_>>>()?,
         principal: "owner".to_owned(),
         approval,
         chooser: Chooser::Rules,
@@ -125,8 +129,11 @@ fn budget(text: &str) -> Result<RunBudget> {
             "seconds" => budget.seconds = Some(number()?),
             "tokens" => budget.tokens = Some(number()?),
             "calls" => budget.calls = Some(number()?),
+            "pages" => budget.pages = Some(number()?),
             "dollars" => budget.microdollars = Some(microdollars(amount)?),
-            other => bail!("--budget: {other:?} is none of seconds, tokens, calls and dollars"),
+            other => {
+                bail!("--budget: {other:?} is none of seconds, tokens, dollars, calls and pages")
+            }
         }
     }
     Ok(budget)
@@ -324,9 +331,10 @@ mod tests {
             tokens: Some(5),
             microdollars: Some(200_000),
             calls: Some(60),
-            pages: None,
+            pages: Some(7),
         };
-        assert_eq!(budget("seconds=300, tokens=5,dollars=0.20,calls=60").unwrap(), expected);
+        let written = "seconds=300, tokens=5,dollars=0.20,calls=60,pages=7";
+        assert_eq!(budget(written).unwrap(), expected);
         assert_eq!(budget("").unwrap(), RunBudget::default());
         for bad in ["seconds", "seconds=x", "dollars=-1", "dollars=NaN", "pages=", "hours=1"] {
             assert!(budget(bad).is_err(), "{bad}");

@@ -1,26 +1,91 @@
-//! Puts research together: the documents, the journal and the model that answers.
+//! Puts research together: the documents, the providers, the journal and the model that answers.
 
 use std::sync::Arc;
 
-use anyhow::Result;
-use engine::research::{ResearchParts, Researcher};
+use agent::ports::Searches;
+use anyhow::{Result, bail};
+use engine::research::{PageTexts, ResearchParts, Researcher};
+use sources::search::{ProviderKey, ProviderKind, ProviderSettings, WebSearches};
 
 use super::{Installation, copilot};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::system::{SystemClock, SystemEntropy};
 
-/// Research over an installation's documents.
+/// Research over an installation's documents, and where the configuration lets it search.
 pub(crate) async fn researcher(config: &Config, installation: &Installation) -> Result<Researcher> {
     let found = copilot::roles(&config.models).await?;
     let store = Arc::new(installation.store.clone());
+    let knowledge = Arc::new(installation.knowledge.clone());
+    let providers = providers(&config.research)?;
+    let clock = Arc::new(SystemClock);
+    let searches = WebSearches::new(installation.guard(), Arc::clone(&clock) as _, providers);
     Ok(Researcher::new(ResearchParts {
-        library: Arc::new(installation.knowledge.clone()),
+        pages: Some(Arc::clone(&knowledge) as Arc<dyn PageTexts>),
+        library: knowledge,
+        searches: Some(Arc::new(searches) as Arc<dyn Searches>),
         journals: Arc::clone(&store) as Arc<dyn agent::ports::Journals>,
         ledger: store,
         model: found.roles.answer,
         prices: copilot::prices(&config.models.prices)?,
-        clock: Arc::new(SystemClock),
+        clock,
         entropy: Arc::new(SystemEntropy),
         tasks: installation.tasks().clone(),
     }))
+}
+
+/// The providers as they are named: `arxiv`, `searxng@https://search.example.com`.
+fn providers(settings: &config::Research) -> Result<Vec<ProviderSettings>> {
+    let mut providers: Vec<ProviderSettings> = Vec::new();
+    for named in &settings.providers {
+        let (name, address) = match named.split_once('@') {
+            Some((name, address)) => (name, Some(address)),
+            None => (named.as_str(), None),
+        };
+        let kind = ProviderKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        let Some(kind) = kind else {
+            let names: Vec<&str> = ProviderKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            bail!("research.providers: there is no {name:?}; there are {}", names.join(", "));
+        };
+        let Some(base_url) = address.or(kind.usual_address()) else {
+            bail!("research.providers: {name} needs its address: write {name}@https://…");
+        };
+        if providers.iter().any(|known| known.kind == kind) {
+            bail!("research.providers: {name} is there twice");
+        }
+        providers.push(ProviderSettings { kind, base_url: base_url.to_owned(), key: None });
+    }
+    for entry in &settings.keys {
+        let Some((name, key)) = entry.reveal().split_once('=') else {
+            bail!("research.keys: an entry is not of the form name=key");
+        };
+        // A key of a provider that is not used does no harm.
+        let used = providers.iter_mut().find(|provider| provider.kind.as_str() == name.trim());
+        if let Some(provider) = used {
+            provider.key = Some(ProviderKey::new(key.trim()));
+        }
+    }
+    Ok(providers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(providers: &[&str]) -> config::Research {
+        let providers = providers.iter().map(|name| (*name).to_owned()).collect();
+        config::Research { providers, keys: vec![] }
+    }
+
+    #[test]
+    fn providers_are_named_with_or_without_an_address() {
+        let read = providers(&settings(&["arxiv", "searxng@http://127.0.0.1:8888"])).unwrap();
+        let shown: Vec<(&str, &str)> =
+            read.iter().map(|it| (it.kind.as_str(), it.base_url.as_str())).collect();
+        let expected =
+            [("arxiv", "https://export.arxiv.org"), ("searxng", "http://127.0.0.1:8888")];
+        assert_eq!(shown, expected);
+        for bad in [&["bing"][..], &["searxng"], &["arxiv", "arxiv"]] {
+            assert!(providers(&settings(bad)).is_err(), "{bad:?}");
+        }
+    }
 }

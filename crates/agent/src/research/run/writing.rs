@@ -109,7 +109,7 @@ impl Run {
         let mut known = BTreeSet::new();
         let mut tidy = |headings: Vec<String>| -> Vec<String> {
             let flat = |heading: &String| {
-                let words = heading.split_whitespace().collect::<Vec<_>>().join(" ");
+                let words = spoken(heading).split_whitespace().collect::<Vec<_>>().join(" ");
                 clip(words.trim_start_matches('#').trim(), HEADING_BYTES_MAX).to_owned()
             };
             let headings = headings.iter().map(flat).filter(|it| !it.is_empty());

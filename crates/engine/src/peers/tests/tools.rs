@@ -41,6 +41,7 @@ fn host(world: &World) -> Host {
         rules: ServerRules::default(),
         waits: settings.waits,
         roots: Vec::new(),
+        limits: ProgramLimits::default(),
         login: LoginSettings::default(),
     };
     let parts = HostParts {

@@ -97,7 +97,7 @@ pub(super) fn assessment(needs_more: bool) -> Outcome {
         "needs_more_search": needs_more,
         "feedback": if needs_more { "the mail is missing" } else { "enough is known" },
         "more_keywords": if needs_more { json!(["alert mail"]) } else { json!([]) },
-        "structure": ["Alerts", "Costs"],
+        "structure": ["Alerts", "# Costs https://invented.example/y"],
     }))
 }
 
