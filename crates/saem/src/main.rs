@@ -107,7 +107,7 @@ fn start(cli: Cli) -> Result<ExitCode> {
     let outcome = runtime.block_on(async {
         let done = CancellationToken::new();
         let work = async {
-            let outcome = run(cli, config).await;
+            let outcome = Box::pin(run(cli, config)).await;
             done.cancel();
             outcome
         };
