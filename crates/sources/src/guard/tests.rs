@@ -568,6 +568,7 @@ async fn an_opened_answer_is_checked_like_any_other_and_follows_no_redirect() {
     let guard = EgressGuard::new(rules(&[silent.port()])).unwrap();
     let wait_max = Duration::from_millis(50);
     let address = silent.url("/");
-    let slow = guard.open((Method::GET, &address), &HeaderMap::new(), Bytes::new(), wait_max);
+    let none = HeaderMap::new();
+    let slow = guard.open((Method::GET, &address), &none, Bytes::new(), wait_max);
     assert!(matches!(slow.await, Err(EgressError::Slow { .. })));
 }

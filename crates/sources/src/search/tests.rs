@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use agent::identity::Timestamp;
 use reqwest::header::{HeaderName, HeaderValue};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer::{retry_after, without_tags};
 use super::*;
@@ -64,8 +64,26 @@ async fn refused(
     ask(&server, kind).await.unwrap_err()
 }
 
+async fn check(
+    kind: ProviderKind,
+    body: &Value,
+    (address, text, is_summary): (&str, &str, bool),
+    line: &str,
+) {
+    let body = body.to_string();
+    let server = Server::start(move |_| ok("application/json", body.as_bytes())).await;
+    let hits = ask(&server, kind).await.unwrap();
+    let first = hits.first().unwrap();
+    assert_eq!(first.address.as_deref(), Some(address), "{kind:?}");
+    assert_eq!((first.text.as_str(), first.is_summary), (text, is_summary), "{kind:?}");
+    let head = server.heads().remove(0);
+    assert!(head.starts_with(line), "{kind:?}: {head}");
+    let line = head.lines().next().unwrap_or_default();
+    assert!(!line.contains("secret-key"), "a key in an address: {line}");
+}
+
 #[tokio::test]
-async fn each_provider_is_asked_and_read_in_its_own_form() {
+async fn each_provider_of_pages_is_asked_and_read_in_its_own_form() {
     let cases = [
         (
             ProviderKind::Wikipedia,
@@ -117,6 +135,15 @@ async fn each_provider_is_asked_and_read_in_its_own_form() {
             ("https://e.example/a", "The whole text.", false),
             "post /search",
         ),
+    ];
+    for (kind, body, found, line) in cases {
+        check(kind, &body, found, line).await;
+    }
+}
+
+#[tokio::test]
+async fn each_provider_of_papers_is_asked_and_read_in_its_own_form() {
+    let cases = [
         (
             ProviderKind::SemanticScholar,
             json!({"total": 1, "offset": 0, "data": [
@@ -136,17 +163,8 @@ async fn each_provider_is_asked_and_read_in_its_own_form() {
             "get /works?query=budget+alerts",
         ),
     ];
-    for (kind, body, (address, text, is_summary), line) in cases {
-        let body = body.to_string();
-        let server = Server::start(move |_| ok("application/json", body.as_bytes())).await;
-        let hits = ask(&server, kind).await.unwrap();
-        let first = hits.first().unwrap();
-        assert_eq!(first.address.as_deref(), Some(address), "{kind:?}");
-        assert_eq!((first.text.as_str(), first.is_summary), (text, is_summary), "{kind:?}");
-        let head = server.heads().remove(0);
-        assert!(head.starts_with(line), "{kind:?}: {head}");
-        let line = head.lines().next().unwrap_or_default();
-        assert!(!line.contains("secret-key"), "a key in an address: {line}");
+    for (kind, body, found, line) in cases {
+        check(kind, &body, found, line).await;
     }
     let dated = json!({"message": {"items": [
         {"URL": "https://doi.example/x", "title": ["T"], "abstract": "A", "published": {"date-parts": [[2024, 5]]}},

@@ -11,7 +11,8 @@ use testkit::tool_records::MemoryToolRecords;
 
 use super::*;
 use crate::tools::{
-    CallError, Caller, Host, HostParts, HostRules, Launch, LoginSettings, ServerSettings,
+    CallError, Caller, Host, HostParts, HostRules, Launch, LoginSettings, ProgramLimits,
+    ServerSettings,
 };
 
 /// Says yes to calls, and fills every form with the same word.
