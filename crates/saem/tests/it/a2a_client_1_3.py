@@ -94,13 +94,17 @@ async def main():
         wanted = GetTaskPushNotificationConfigRequest(task_id=asked.id, id=made.id)
         known = await agent.get_task_push_notification_config(wanted)
         check("get push", known.url == hook.url, known)
-        pushes = await agent.list_task_push_notification_configs(
-            ListTaskPushNotificationConfigsRequest(task_id=asked.id)
-        )
-        check("list push", len(pushes.configs) == 1, pushes)
-        gone = DeleteTaskPushNotificationConfigRequest(task_id=asked.id, id=made.id)
-        await agent.delete_task_push_notification_config(gone)
-        check("delete push", True)
+        try:
+            pushes = await agent.list_task_push_notification_configs(
+                ListTaskPushNotificationConfigsRequest(task_id=asked.id)
+            )
+            check("list push", len(pushes.configs) == 1, pushes)
+            gone = DeleteTaskPushNotificationConfigRequest(task_id=asked.id, id=made.id)
+            await agent.delete_task_push_notification_config(gone)
+            check("delete push", True)
+        except NotImplementedError as error:
+            # This SDK does not do it in 0.3 over HTTP.
+            check("no list", (BINDING, VERSION) == ("HTTP+JSON", "0.3"), error)
         done = [one async for one in agent.send_message(request("tck-complete-task", asked.id))]
         check("further", done[-1].task.status.state == TaskState.TASK_STATE_COMPLETED, done)
         extended = await agent.get_extended_agent_card(GetExtendedAgentCardRequest())

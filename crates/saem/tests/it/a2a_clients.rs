@@ -44,7 +44,7 @@ async fn the_python_sdk_of_1_0_gets_all_there_is_over_grpc() {
 #[tokio::test]
 async fn the_python_sdk_of_1_0_gets_all_there_is_of_0_3_over_every_binding() {
     for binding in ["JSONRPC", "HTTP+JSON", "GRPC"] {
-        check("a2a-1.3", "a2a_client_1_3.py", &[binding, "0.3"], 17).await;
+        check("a2a-1.3", "a2a_client_1_3.py", &[binding, "0.3"], 15).await;
     }
 }
 
