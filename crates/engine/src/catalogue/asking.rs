@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use a2a::registry::ard::{
     self, AGENTS_PAGE_SIZE, CatalogEntry, ExploreRequest, FACET_VALUES, FACET_VALUES_MAX,
-    Federation, SearchRequest, SearchResponse, SearchResult,
+    Federation, RequestError, SearchRequest, SearchResponse, SearchResult,
 };
 use a2a::registry::disclosure::Caller;
 use a2a::registry::facets::{Counts, Facet, count, count_values};
@@ -189,7 +189,6 @@ fn no_order() -> CatalogueError {
     CatalogueError::Refused(why.to_owned())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
-fn refused(error: impl std::error::Error) -> CatalogueError {
+fn refused(error: RequestError) -> CatalogueError {
     CatalogueError::Refused(error.to_string())
 }
