@@ -56,8 +56,8 @@ impl ShortText {
     }
 }
 
-/// A text that counts for a thing, with its vector if it has one.
-pub type Weighed<'a> = (&'a ShortText, Option<&'a [f32]>);
+/// A text that counts for a thing, and its vector if it has one.
+pub type Counted<'a> = (&'a ShortText, Option<&'a [f32]>);
 
 /// A question, taken apart.
 #[derive(Debug, Clone)]
@@ -86,9 +86,9 @@ impl ShortQuestion {
         Self { words: words.collect(), vector }
     }
 
-    /// How relevant each thing is, 0 to 100; a thing is the texts that count for it, each with its vector if it has one.
+    /// How relevant each thing is, 0 to 100; a thing is the texts that count for it.
     #[must_use]
-    pub fn relevances(&self, things: &[Vec<Weighed<'_>>]) -> Vec<u8> {
+    pub fn relevances(&self, things: &[Vec<Counted<'_>>]) -> Vec<u8> {
         let degrees: Vec<Vec<f32>> = things.iter().map(|texts| self.degrees(texts)).collect();
         let weights: Vec<f32> =
             (0..self.words.len()).map(|place| self.weight(place, &degrees)).collect();
@@ -104,7 +104,7 @@ impl ShortQuestion {
     }
 
     /// How much of each word of the question is met in the texts: 0 to 1.
-    fn degrees(&self, texts: &[(&ShortText, Option<&[f32]>)]) -> Vec<f32> {
+    fn degrees(&self, texts: &[Counted<'_>]) -> Vec<f32> {
         let best =
             |asked: &Asked| texts.iter().map(|(text, _)| degree(asked, text)).fold(0.0, f32::max);
         self.words.iter().map(best).collect()
@@ -119,7 +119,7 @@ impl ShortQuestion {
         if is_code { rarity * CODE_WEIGHT } else { rarity }
     }
 
-    fn nearness(&self, texts: &[(&ShortText, Option<&[f32]>)]) -> Option<f32> {
+    fn nearness(&self, texts: &[Counted<'_>]) -> Option<f32> {
         let question = self.vector.as_ref()?;
         let cosines = texts.iter().filter_map(|(_, vector)| Some(cosine(question, (*vector)?)));
         let nearest = cosines.fold(f32::MIN, f32::max);

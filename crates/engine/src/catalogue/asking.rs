@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use a2a::registry::ard::{
     self, AGENTS_PAGE_SIZE, CatalogEntry, ExploreRequest, FACET_VALUES, FACET_VALUES_MAX,
-    Federation, SearchRequest, SearchResponse, SearchResult,
+    Federation, RequestError, SearchRequest, SearchResponse, SearchResult,
 };
 use a2a::registry::disclosure::Caller;
 use a2a::registry::facets::{Counts, Facet, count, count_values};
@@ -189,6 +189,6 @@ fn no_order() -> CatalogueError {
     CatalogueError::Refused(why.to_owned())
 }
 
-fn refused(error: impl std::error::Error) -> CatalogueError {
+fn refused(error: RequestError) -> CatalogueError {
     CatalogueError::Refused(error.to_string())
 }
