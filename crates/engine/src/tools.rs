@@ -4,6 +4,7 @@
 //! started when it is first needed; one that misbehaves costs its own callers their time-out, and nobody else anything.
 
 mod access;
+mod agents;
 mod calls;
 mod child;
 mod connection;

@@ -20,9 +20,7 @@ use tokio::sync::mpsc;
 use super::connection::{Behalf, LinkError, Progress};
 use super::handler::Asked;
 use super::host::{Entry, Host};
-use super::settings::Launch;
 use crate::error::EngineError;
-use crate::peers::{PeerError, skills};
 
 /// How long a yes for a session holds, and one for always: nobody remembers a year later what was allowed.
 const SESSION_YES_MILLIS: u64 = 24 * 3_600_000;
@@ -112,12 +110,9 @@ impl Host {
         let grant = self.permission(caller, &entry, &arguments).await?;
         note.grant = Some(grant);
         let server = self.server(tenant, &entry.tool.server).ok_or_else(|| absent(name))?;
-        if let Launch::Agent { .. } = server.launch {
-            let (person, hops) = (&caller.person, caller.hops);
-            let behalf = skills::Behalf { person, hops, progress };
-            let agents = self.agents.as_ref().ok_or_else(|| absent(name))?;
-            let called = agents.call_skill(&server.id, &entry.tool.original, &arguments, behalf);
-            return called.await.map_err(|error| failed_agent(&server.id, &error));
+        if server.launch.is_agent() {
+            let tool = (name, &server.id, entry.tool.original.as_str());
+            return self.call_skill(caller, tool, &arguments, progress).await;
         }
         let link = self.keeper(tenant, server).link().await;
         let link = link.map_err(|why| down(&entry.tool.server, &why))?;
@@ -261,20 +256,6 @@ pub(super) fn failed(server: &ServerId, error: LinkError) -> CallError {
         LinkError::Lost(why) => CallError::Lost(format!(
             "the connection to {server} was lost, so it is not known whether the call was made: {why}"
         )),
-    }
-}
-
-fn failed_agent(agent: &ServerId, error: &PeerError) -> CallError {
-    let words = format!("{agent}: {error}");
-    match error {
-        PeerError::Absent(_) => CallError::Absent(words),
-        PeerError::Unusable(_) => CallError::Unusable(words),
-        PeerError::Circle { .. } => CallError::Denied(words),
-        PeerError::Refused { .. } => CallError::Refused(words),
-        PeerError::Card(_) | PeerError::Closed(_) | PeerError::Down(_) => CallError::Down(words),
-        PeerError::TimedOut => CallError::TimedOut(agent.to_string()),
-        PeerError::Lost(_) => CallError::Lost(words),
-        PeerError::Broken(_) => CallError::Broken(words),
     }
 }
 

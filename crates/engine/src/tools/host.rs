@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::access::{Access, LoginParts};
+use super::agents::only_skills;
 use super::calls::{CallError, Caller, absent, broken, down, failed};
 use super::child::Start;
 use super::connection::{Link, PromptLine, ResourceLine};
@@ -31,9 +32,9 @@ use super::journal::Journal;
 use super::keeper::{Keeper, State};
 use super::limits::Launcher;
 use super::relay::Relays;
-use super::settings::{Launch, ServerSettings};
+use super::settings::ServerSettings;
 use crate::error::EngineError;
-use crate::peers::{Condition, Peers};
+use crate::peers::Peers;
 use crate::tasks::Tasks;
 
 /// Names that are ours: no server's tool may look like one of them.
@@ -167,12 +168,6 @@ impl Host {
         }
     }
 
-    /// Lets servers of the configuration be agents.
-    #[must_use]
-    pub fn with_agents(self, agents: Peers) -> Self {
-        Self { agents: Some(agents), ..self }
-    }
-
     /// Whether a tenant has any server to ask.
     #[must_use]
     pub fn serves(&self, tenant: &TenantId) -> bool {
@@ -285,15 +280,11 @@ impl Host {
         tenant: &TenantId,
         server: &ServerSettings,
     ) -> Result<Arc<Listing>, String> {
-        let listing = match (&server.launch, &self.agents) {
-            (Launch::Agent { .. }, Some(agents)) => {
-                agents.listing(&server.id).await.map_err(|error| error.to_string())?
-            }
-            (Launch::Agent { .. }, None) => return Err("agents are off".to_owned()),
-            (Launch::Program { .. } | Launch::Address { .. }, _) => {
-                let link = self.keeper(tenant, server).link().await?;
-                link.tools().await.map_err(|error| error.to_string())?
-            }
+        let listing = if server.launch.is_agent() {
+            self.skills(&server.id).await?
+        } else {
+            let link = self.keeper(tenant, server).link().await?;
+            link.tools().await.map_err(|error| error.to_string())?
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(tenant.clone()).or_default().learn(&server.id, &listing);
@@ -425,16 +416,13 @@ impl Host {
         tenant: &TenantId,
         id: &ServerId,
     ) -> Result<Arc<Link>, CallError> {
-        let server = self.server(tenant, id).filter(|server| server.enabled);
         let unknown =
             || CallError::Absent(format!("there is no server {id}; `saem mcp list` shows them"));
-        let server = server.ok_or_else(unknown)?;
-        if let Launch::Agent { .. } = server.launch {
-            let why = format!("{id} is an agent: it has skills, but neither resources nor prompts");
-            return Err(CallError::Absent(why));
+        let server = self.server(tenant, id).filter(|server| server.enabled).ok_or_else(unknown)?;
+        if server.launch.is_agent() {
+            return Err(only_skills(id));
         }
-        let keeper = self.keeper(tenant, server);
-        keeper.link().await.map_err(|why| down(id, &why))
+        self.keeper(tenant, server).link().await.map_err(|why| down(id, &why))
     }
 
     fn servers(&self, tenant: &TenantId) -> impl Iterator<Item = &ServerSettings> {
@@ -490,12 +478,8 @@ impl Host {
         if !server.enabled {
             return ServerState::Off;
         }
-        if let (Launch::Agent { .. }, Some(agents)) = (&server.launch, &self.agents) {
-            return match agents.condition(&server.id) {
-                Condition::Idle => ServerState::Idle,
-                Condition::Up { version } => ServerState::Up { version },
-                Condition::Down { why } => ServerState::Down { why },
-            };
+        if server.launch.is_agent() {
+            return self.agent_state(&server.id);
         }
         let keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         match keepers.get(&(tenant.clone(), server.id.clone())).map(|keeper| keeper.state()) {

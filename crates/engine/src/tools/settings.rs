@@ -69,6 +69,11 @@ impl fmt::Debug for Launch {
 }
 
 impl Launch {
+    #[must_use]
+    pub fn is_agent(&self) -> bool {
+        matches!(self, Self::Agent { .. })
+    }
+
     /// The address of a server that may want a login: not one for which the owner has written down what to show.
     #[must_use]
     pub fn door(&self) -> Option<&str> {

@@ -8,7 +8,7 @@ use agent::tools::naming::ServerId;
 use agent::tools::policy::{ServerRules, Trust};
 use anyhow::{Context, Result, bail};
 use engine::peers::{AgentSettings, Source};
-use engine::tools::{Launch, LoginSettings, ServerSettings, Waits};
+use engine::tools::{Launch, LoginSettings, ProgramLimits, ServerSettings, Waits};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -123,6 +123,7 @@ impl Entry {
             rules: ServerRules { trust: self.trust, allow: self.allow, deny: self.deny },
             waits,
             roots: Vec::new(),
+            limits: ProgramLimits::default(),
             login: LoginSettings::default(),
         };
         let agent = AgentSettings {

@@ -144,3 +144,17 @@ async fn skills_are_tools_beside_those_of_servers() {
     let listed = json(&world, &config, &["tasks", "painter"]).remove(0);
     assert_eq!(listed["tasks"].as_array().unwrap().len(), 1, "{listed}");
 }
+
+#[tokio::test]
+async fn a_saem_asks_another() {
+    let other = World::new();
+    let served = other.serve().await;
+    let (world, config) = world("");
+    let url = served.url("");
+    let card = json(&world, &config, &["card", &url]).remove(0);
+    assert!(card["spoken"].as_str().unwrap().starts_with("1.0 "), "{card}");
+    let said = json(&world, &config, &["send", &url, "예산 알림은 언제 오나요?", "--stream"])
+        .pop()
+        .unwrap();
+    assert_eq!(state(&said), "TASK_STATE_COMPLETED", "{said}");
+}

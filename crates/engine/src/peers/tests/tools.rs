@@ -11,7 +11,8 @@ use testkit::tool_records::MemoryToolRecords;
 
 use super::*;
 use crate::tools::{
-    CallError, Caller, Host, HostParts, HostRules, Launch, LoginSettings, ServerSettings,
+    CallError, Caller, Host, HostParts, HostRules, Launch, LoginSettings, ProgramLimits,
+    ServerSettings,
 };
 
 /// Says yes to calls, and fills every form with the same word.
@@ -41,6 +42,7 @@ fn host(world: &World) -> Host {
         rules: ServerRules::default(),
         waits: settings.waits,
         roots: Vec::new(),
+        limits: ProgramLimits::default(),
         login: LoginSettings::default(),
     };
     let parts = HostParts {
