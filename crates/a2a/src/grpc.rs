@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::ids::MessageId;
 use crate::model::{AgentCard, Answer, Call, Event, OperationKind};
+use crate::percent;
 use crate::version::Version;
 use crate::wire::{self, Form};
 pub use frames::{Deframer, FrameError, frame};
@@ -162,13 +163,16 @@ pub fn status(error: &Error) -> Status {
         let bytes = written(&schema::STATUS, status).unwrap_or_default();
         wire::base64(&bytes).trim_end_matches('=').to_owned()
     };
-    Status { code, message: percent_encoded(&error.message), details }
+    // What a header cannot carry is encoded, and the percent sign itself.
+    let is_plain = |byte| (b' '..=b'~').contains(&byte) && byte != b'%';
+    Status { code, message: percent::encoded(&error.message, is_plain), details }
 }
 
 /// What a peer's status means.
 #[must_use]
 pub fn error_of(code: i32, message: &str, details: Option<&str>) -> Error {
-    let message = percent_decoded(message);
+    // Words that are not encoded well are still words.
+    let message = percent::decoded(message).unwrap_or_else(|| message.to_owned());
     let details = details.and_then(wire::bytes);
     let details = details.and_then(|bytes| protobuf::read(&schema::STATUS, &bytes).ok());
     let kind = details.as_ref().and_then(reason).and_then(|reason| ErrorKind::from_reason(&reason));
@@ -261,40 +265,6 @@ fn card_of_0_3(card: &AgentCard) -> Value {
         };
     }
     old
-}
-
-/// What HTTP's headers cannot carry is encoded, and the percent sign itself.
-fn percent_encoded(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if (b' '..=b'~').contains(&byte) && byte != b'%' {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        let digit = |at: usize| after.get(at).and_then(|digit| char::from(*digit).to_digit(16));
-        match (byte, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::ids::MessageId;
 use crate::model::{Call, Operation, OperationKind};
+use crate::percent::{self, decoded};
 use crate::version::{Bare, Refused, Version};
 use crate::wire::{self, Form};
 
@@ -280,35 +281,9 @@ fn as_text(value: Value) -> String {
     }
 }
 
-/// A segment or parameter without its percent signs; `None` if that is not UTF-8.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let high = char::from(rest.next()?).to_digit(16)?;
-        let low = char::from(rest.next()?).to_digit(16)?;
-        bytes.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    String::from_utf8(bytes).ok()
-}
-
 /// A segment of a path: everything but RFC 3986's unreserved characters is encoded.
 fn encoded(text: &str) -> String {
-    use std::fmt::Write;
-    let mut path = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(path, "%{byte:02X}");
-        }
-    }
-    path
+    percent::encoded(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
 
 #[cfg(test)]

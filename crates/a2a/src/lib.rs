@@ -20,6 +20,7 @@ pub mod limits;
 pub mod listing;
 pub mod machine;
 pub mod model;
+mod percent;
 pub mod push;
 pub mod registry;
 #[cfg(test)]

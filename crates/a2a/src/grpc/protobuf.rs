@@ -73,7 +73,7 @@ impl Budget {
         let mut reader = Reader(message);
         while let Some((number, wire)) = reader.tag()? {
             let Some(field) = shape.0.iter().find(|field| field.number == number) else {
-                reader.skip(wire)?;
+                reader.pass(wire)?;
                 continue;
             };
             self.spend()?;
@@ -111,7 +111,8 @@ impl Budget {
                 }
             }
             Kind::Messages(_) | Kind::Texts => {
-                let (key, value) = self.deeper(|budget| budget.pair(field.kind, wire, reader))?;
+                let pair = reader.bytes(wire)?;
+                let (key, value) = self.deeper(|budget| budget.pair(field.kind, pair))?;
                 if let Value::Object(inner) = entry(into, field.name, || Value::Object(Map::new()))
                 {
                     inner.insert(key, value);
@@ -161,13 +162,8 @@ impl Budget {
     }
 
     /// An entry of a map: its key and its value.
-    fn pair(
-        &mut self,
-        kind: Kind,
-        wire: u8,
-        reader: &mut Reader<'_>,
-    ) -> Result<(String, Value), Fault> {
-        let mut entry = Reader(reader.bytes(wire)?);
+    fn pair(&mut self, kind: Kind, entry: &[u8]) -> Result<(String, Value), Fault> {
+        let mut entry = Reader(entry);
         let mut key = String::new();
         let mut value = match kind {
             Kind::Texts => Value::from(""),
@@ -178,26 +174,35 @@ impl Budget {
             match number {
                 1 => key = entry.text(wire)?,
                 2 => value = self.value(kind, wire, &mut entry)?,
-                _ => entry.skip(wire)?,
+                _ => entry.pass(wire)?,
             }
         }
         Ok((key, value))
     }
 
-    /// `google.protobuf.Struct`
-    fn object(&mut self, message: &[u8]) -> Result<Map<String, Value>, Fault> {
-        let mut object = Map::new();
+    /// What the first field of a message holds, however often it stands there; `take` reads each.
+    fn items<T, C: Default + Extend<T>>(
+        &mut self,
+        message: &[u8],
+        mut take: impl FnMut(&mut Self, &[u8]) -> Result<T, Fault>,
+    ) -> Result<C, Fault> {
+        let mut items = C::default();
         let mut reader = Reader(message);
         while let Some((number, wire)) = reader.tag()? {
-            if number != 1 {
-                reader.skip(wire)?;
-                continue;
+            if number == 1 {
+                self.spend()?;
+                let item = take(self, reader.bytes(wire)?)?;
+                items.extend([item]);
+            } else {
+                reader.pass(wire)?;
             }
-            self.spend()?;
-            let (key, value) = self.pair(Kind::Any, wire, &mut reader)?;
-            object.insert(key, value);
         }
-        Ok(object)
+        Ok(items)
+    }
+
+    /// `google.protobuf.Struct`
+    fn object(&mut self, message: &[u8]) -> Result<Map<String, Value>, Fault> {
+        self.items(message, |budget, entry| budget.pair(Kind::Any, entry))
     }
 
     /// `google.protobuf.Value`
@@ -223,7 +228,7 @@ impl Budget {
                     Value::Array(self.deeper(|budget| budget.list(bytes))?)
                 }
                 _ => {
-                    reader.skip(wire)?;
+                    reader.pass(wire)?;
                     value
                 }
             };
@@ -233,18 +238,7 @@ impl Budget {
 
     /// `google.protobuf.ListValue`
     fn list(&mut self, message: &[u8]) -> Result<Vec<Value>, Fault> {
-        let mut list = Vec::new();
-        let mut reader = Reader(message);
-        while let Some((number, wire)) = reader.tag()? {
-            if number != 1 {
-                reader.skip(wire)?;
-                continue;
-            }
-            self.spend()?;
-            let bytes = reader.bytes(wire)?;
-            list.push(self.deeper(|budget| budget.any(bytes))?);
-        }
-        Ok(list)
+        self.items(message, |budget, item| budget.deeper(|budget| budget.any(item)))
     }
 }
 
@@ -278,7 +272,7 @@ fn moment(message: &[u8]) -> Result<String, Fault> {
         match number {
             1 => seconds = reader.number(wire)?.cast_signed(),
             2 => nanoseconds = i64::from(whole(reader.number(wire)?)),
-            _ => reader.skip(wire)?,
+            _ => reader.pass(wire)?,
         }
     }
     let milliseconds = seconds.checked_mul(1000).ok_or(Fault::OutOfRange)?;
@@ -347,7 +341,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes a field that nobody knows.
-    fn skip(&mut self, wire: u8) -> Result<(), Fault> {
+    fn pass(&mut self, wire: u8) -> Result<(), Fault> {
         match wire {
             VARINT => self.varint().map(drop),
             EIGHT_BYTES => self.take(8).map(drop),
