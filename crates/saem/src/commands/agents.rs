@@ -108,8 +108,8 @@ pub(crate) struct FindAgents {
     #[arg(long, value_name = "VERSION")]
     protocol: Option<String>,
     /// A version of the agent
-    #[arg(long = "agent-version", value_name = "VERSION")]
-    version: Option<String>,
+    #[arg(long, value_name = "VERSION")]
+    agent_version: Option<String>,
     /// This many
     #[arg(long, default_value_t = 10, value_name = "N")]
     count: usize,
@@ -228,7 +228,7 @@ impl FindAgents {
             input_mode: self.input,
             output_mode: self.output,
             protocol: self.protocol,
-            version: self.version,
+            version: self.agent_version,
             limit: Some(self.count),
             after: None,
         }

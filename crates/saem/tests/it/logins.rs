@@ -238,6 +238,7 @@ async fn log_in(world: &World, change: impl Fn(&mut Url)) -> std::process::Outpu
             }
             heard.push_str(&line);
         };
+        _ = rustls::crypto::ring::default_provider().install_default();
         let none = reqwest::redirect::Policy::none();
         let browser = reqwest::Client::builder().no_proxy().redirect(none).build().unwrap();
         let sent_back = browser.get(&page).send().await.unwrap();

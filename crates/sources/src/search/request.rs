@@ -63,7 +63,7 @@ pub(super) fn asking(
         }
         ProviderKind::Wikipedia => {
             let asked = [("gsrsearch", query), ("gsrlimit", &number)];
-            get(settings, "w/api.php", &[&WIKIPEDIA[..], &asked].concat())
+            get(settings, "w/api.php", &[&asked[..], &WIKIPEDIA].concat())
         }
         ProviderKind::Searxng => get(settings, "search", &[("q", query), ("format", "json")]),
         ProviderKind::Brave => {

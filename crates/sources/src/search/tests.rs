@@ -92,7 +92,7 @@ async fn each_provider_of_pages_is_asked_and_read_in_its_own_form() {
                 {"index": 1, "title": "Budget", "fullurl": "https://w.example/a", "extract": "A budget is a plan."},
             ]}}),
             ("https://w.example/a", "A budget is a plan.", false),
-            "get /w/api.php?action=query&generator=search&gsrsearch=budget+alerts",
+            "get /w/api.php?gsrsearch=budget+alerts&gsrlimit=5&action=query&generator=search",
         ),
         (
             ProviderKind::Searxng,

@@ -112,7 +112,7 @@ async fn what_was_used_before_a_break_is_told() {
 #[tokio::test]
 async fn a_call_with_broken_arguments_is_not_made() {
     let heard = meet(Fault::BrokenArguments).await;
-    check(&heard, &Fault::BrokenArguments, "", Some("malformed"));
+    check(&heard, &Fault::BrokenArguments, "", Some("broken call"));
     let error = heard.error.as_ref().unwrap().to_string();
     assert!(error.contains("the arguments of its call to `search` are no JSON"), "{error}");
     let made = heard.events.iter().any(|event| matches!(event, ModelEvent::ToolCall(_)));
