@@ -29,24 +29,24 @@ pub(crate) enum Agents {
     Find(FindAgents),
     /// Show an agent, its health and its card
     Show {
-        /// urn:air:<domain>:<name>
+        /// urn:air:DOMAIN:NAME
         identifier: String,
     },
     /// List agents
     List,
     /// Let others see an agent that waits for it
     Approve {
-        /// urn:air:<domain>:<name>
+        /// urn:air:DOMAIN:NAME
         identifier: String,
     },
     /// Advise against an agent that is still there
     Deprecate {
-        /// urn:air:<domain>:<name>
+        /// urn:air:DOMAIN:NAME
         identifier: String,
     },
     /// Remove agents with all their versions
     Remove {
-        /// urn:air:<domain>:<name>
+        /// urn:air:DOMAIN:NAME
         #[arg(required = true)]
         identifiers: Vec<String>,
     },
@@ -64,10 +64,10 @@ pub(crate) struct Register {
     /// The agent's address, or a file with its card
     #[arg(value_name = "URL|FILE")]
     place: String,
-    /// urn:air:<domain>:<name>; made of the agent's host and name if left out
+    /// urn:air:DOMAIN:NAME; made of the agent's host and name if left out
     #[arg(long, value_name = "URN")]
     identifier: Option<String>,
-    /// Who sees it: public, authenticated, partner:<tenant> or private
+    /// Who sees it: public, authenticated, partner:TENANT or private
     #[arg(long, value_name = "TIER")]
     tier: Option<String>,
     /// Who sees where it is reached
