@@ -322,10 +322,16 @@ fn http_of_0_3_takes_the_form_of_json_rpc_and_files_that_were_encoded_twice() {
             "messageId": "m", "role": "ROLE_USER", "content": [{ "file": { "fileWithBytes": file } }],
         }})
     };
-    let twice = base64(base64("샘물".as_bytes()).as_bytes());
-    let call = read_call(Form::V0_3Proto, OperationKind::Send, &message(&twice), &fresh()).unwrap();
-    let once = base64("샘물".as_bytes());
-    assert_eq!(write_call(Form::V0_3Proto, &call).unwrap(), message(&once));
+    let read_back = |file: &str| {
+        let call = read_call(Form::V0_3Proto, OperationKind::Send, &message(file), &fresh());
+        write_call(Form::V0_3Proto, &call.unwrap()).unwrap()
+    };
+    let once = base64("샘물이 솟는 곳".as_bytes());
+    assert_eq!(read_back(&base64(once.as_bytes())), message(&once));
+    for honest in ["test", "9f86d081884c7d659a2feaa0c55ad015"] {
+        let once = base64(honest.as_bytes());
+        assert_eq!(read_back(&once), message(&once), "{honest}");
+    }
 }
 
 #[test]

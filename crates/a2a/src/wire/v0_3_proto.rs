@@ -59,6 +59,9 @@ fn read_part(fields: &Fields<'_>) -> Read<Part> {
     }
 }
 
+/// Fewer bytes that read as base64 are taken as they are.
+const ENCODED_TWICE_BYTES_MIN: usize = 24;
+
 fn read_file(fields: &Fields<'_>) -> Read<Part> {
     let inline = match fields.get("fileWithBytes") {
         None => None,
@@ -82,10 +85,15 @@ fn read_file(fields: &Fields<'_>) -> Read<Part> {
 }
 
 /// The Python SDK of 0.3 encodes files twice. Bytes that are padded base64 themselves are taken for such a file: a
-/// file that honestly holds nothing but base64 is rarer than that SDK.
+/// file that honestly holds nothing but base64 is rarer than that SDK. A short word or a hash in hexadecimal digits
+/// is base64 only by chance.
 fn once(file: Vec<u8>) -> Vec<u8> {
-    let encoded =
-        std::str::from_utf8(&file).ok().filter(|text| text.len() >= 4 && text.len() % 4 == 0);
+    let encoded = std::str::from_utf8(&file).ok().filter(|text| {
+        let has = |is_case: fn(&u8) -> bool| text.as_bytes().iter().any(is_case);
+        text.len() >= ENCODED_TWICE_BYTES_MIN
+            && has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_lowercase)
+    });
     match encoded.and_then(bytes) {
         Some(decoded) if base64(&decoded).as_bytes() == file => decoded,
         _ => file,

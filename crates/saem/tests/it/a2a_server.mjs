@@ -28,8 +28,12 @@ const painter = {
       taskId, contextId, append, lastChunk, metadata: undefined,
       artifact: { artifactId: "a1", name: "", description: "", parts: [part(text)], extensions: [], metadata: undefined },
     }));
-    if (!task) {
-      const status = { state: TaskState.TASK_STATE_SUBMITTED, message: undefined, timestamp: new Date().toISOString() };
+    // Its bus wants the task first, and of one that goes on a state in which it works again.
+    const state = task ? TaskState.TASK_STATE_WORKING : TaskState.TASK_STATE_SUBMITTED;
+    const status = { state, message: undefined, timestamp: new Date().toISOString() };
+    if (task) {
+      bus.publish(AgentEvent.task({ ...task, status }));
+    } else {
       bus.publish(AgentEvent.task({ id: taskId, contextId, status, history: [userMessage], artifacts: [], metadata: undefined }));
     }
     if (words === "ask me") {

@@ -74,11 +74,11 @@ async fn speaks(command: Command, spoken: &str) {
     let asks = json(&world, &config, &["send", "painter", "ask me"]).remove(0);
     assert_eq!(state(&asks), "TASK_STATE_INPUT_REQUIRED", "{asks}");
     assert!(asks["task"]["status"].to_string().contains("Which colour?"), "{asks}");
-    let id = asks["task"]["id"].as_str().unwrap();
-    let answered = json(&world, &config, &["send", "painter", "--task", id, "blue"]).remove(0);
+    let done = asks["task"]["id"].as_str().unwrap();
+    let answered = json(&world, &config, &["send", "painter", "--task", done, "blue"]).remove(0);
     assert_eq!(state(&answered), "TASK_STATE_COMPLETED", "{answered}");
-    assert_eq!(answered["task"]["id"], id);
-    let seen = json(&world, &config, &["tasks", "painter", id]).remove(0);
+    assert_eq!(answered["task"]["id"], done);
+    let seen = json(&world, &config, &["tasks", "painter", done]).remove(0);
     assert_eq!(seen["status"]["state"], "TASK_STATE_COMPLETED", "{seen}");
 
     let failed = world.run(&["a2a", "send", &url, "fail"]);
@@ -89,8 +89,8 @@ async fn speaks(command: Command, spoken: &str) {
     let id = begun["task"]["id"].as_str().unwrap_or_else(|| panic!("{begun}"));
     let cancelled = json(&world, &config, &["cancel", "painter", id]).remove(0);
     assert_eq!(cancelled["status"]["state"], "TASK_STATE_CANCELED", "{cancelled}");
-    let again = world.error(&["a2a", "cancel", &url, id]);
-    assert!(again.contains("the agent says"), "{again}");
+    let late = world.error(&["a2a", "cancel", &url, done]);
+    assert!(late.contains("the agent says"), "{late}");
     assert!(world.error(&["a2a", "tasks", &url, "nothing"]).contains("the agent says"));
 }
 

@@ -64,6 +64,16 @@ async fn http(mut command: Command) -> (Child, String) {
     (child, address)
 }
 
+/// A server that may be asked as often as a test wants to know something.
+async fn serve(world: &World) -> Served {
+    serve_with(world, &[]).await
+}
+
+async fn serve_with(world: &World, environment: &[(&str, &str)]) -> Served {
+    let quota = ("SAEM_SERVER_REQUESTS_PER_MINUTE_MAX", "600000");
+    world.serve_with(&[environment, &[quota]].concat()).await
+}
+
 /// Asks for something over the API, and answers what is asked meanwhile: forms with these values, all else with a yes.
 async fn answering(served: &Served, path: &str, body: &Value, values: &Value) -> Value {
     let answers = async {
@@ -167,7 +177,7 @@ async fn the_snippet_server_is_used_with_its_resources_and_its_prompt() {
     let snippets = folder.files().join("snippets");
     let server = json!({ "command": snippet_server(), "args": ["--dir", snippets] });
     let world = world(&json!({ "snippets": server }));
-    let served = world.serve().await;
+    let served = serve(&world).await;
     let servers = world.json(&["mcp", "list", "--check"]);
     assert_eq!(servers[0]["version"], "2026-07-28", "{servers:?}");
     world.ok(&["mcp", "accept", "snippets"]);
@@ -206,7 +216,7 @@ async fn servers_over_http_are_reached_in_their_own_era() {
     assert_eq!(servers[0]["version"], "2026-07-28", "{servers:?}");
     let sum = call(&world, "notes__add", &json!({ "a": 1, "b": 2 }));
     assert!(sum["text"].as_str().unwrap().contains('3'), "{sum}");
-    let served = world.serve().await;
+    let served = serve(&world).await;
     let text = resource(&served, "notes", "note://first").await;
     assert!(text.contains("샘물은 맑다."), "{text}");
     let text = prompt(&served, "notes", "poem", &json!({ "about": "rain" })).await;
@@ -224,7 +234,7 @@ fn garden(era: &[&str]) -> Value {
 
 async fn check_growing(garden: &Value, version: &str) {
     let world = world(&json!({ "garden": garden }));
-    let _served = world.serve().await;
+    let _served = serve(&world).await;
     let servers = world.json(&["mcp", "list", "--check"]);
     assert_eq!(servers[0]["version"], version, "{servers:?}");
     let grown = "garden__grown".to_owned();
@@ -257,7 +267,7 @@ async fn a_tool_that_comes_later_is_heard_of_in_the_old_era_too() {
 #[tokio::test]
 async fn what_a_server_asks_the_user_is_answered_over_the_api() {
     let world = world(&json!({ "everything": everything() }));
-    let served = world.serve().await;
+    let served = serve(&world).await;
     world.ok(&["mcp", "accept", "everything"]);
     let path = "/api/tools/everything__trigger-elicitation-request/call";
     let values = json!({ "name": "김샘", "check": true });

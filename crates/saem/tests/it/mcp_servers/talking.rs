@@ -40,7 +40,7 @@ async fn lending(servers: &Value) -> (World, Served, ModelServer) {
     let mut settings = model_settings(&model.base_url);
     settings.push(("SAEM_MCP_SAMPLING_TOKENS_MAX", "5000".to_owned()));
     let world = world(servers);
-    let served = world.serve_with(&borrowed(&settings)).await;
+    let served = serve_with(&world, &borrowed(&settings)).await;
     (world, served, model)
 }
 
@@ -94,7 +94,7 @@ async fn our_model_and_our_user_answer_servers_of_both_sdks_in_both_eras() {
 async fn what_the_reference_server_asks_over_http_is_answered_over_the_api() {
     let (_child, remote) = everything_over_http().await;
     let world = world(&json!({ "everything": remote }));
-    let served = world.serve().await;
+    let served = serve(&world).await;
     let path = "/api/tools/everything__trigger-elicitation-request/call";
     let values = json!({ "name": "김샘", "check": true });
     let output = answering(&served, path, &json!({ "arguments": {} }), &values).await;
@@ -116,7 +116,7 @@ async fn a_call_that_its_caller_leaves_is_taken_back_at_the_server() {
         "notes": notes(), "notes_remote": notes_remote,
         "garden": garden(&[]), "garden_old": garden(&["old"]), "garden_remote": garden_remote,
     }));
-    let served = world.serve().await;
+    let served = serve(&world).await;
     for server in ["notes", "notes_remote", "garden", "garden_old", "garden_remote"] {
         let file = world.file(&format!("{server}.txt"), "");
         let tool = format!("{server}__wait");
@@ -153,7 +153,7 @@ async fn noted_as_taken_back(served: &Served, tool: &str) {
 async fn a_call_to_the_reference_server_that_its_caller_leaves_is_noted_as_taken_back() {
     let (_child, remote) = everything_over_http().await;
     let world = world(&json!({ "everything": everything(), "remote": remote }));
-    let served = world.serve().await;
+    let served = serve(&world).await;
     for server in ["everything", "remote"] {
         let tool = format!("{server}__trigger-long-running-operation");
         let path = format!("/api/tools/{tool}/call");
@@ -208,7 +208,7 @@ async fn a_resource_that_is_followed_is_read_again_when_its_server_says_that_it_
     let world = world(&json!({
         "garden": garden(&[]), "garden_old": garden(&["old"]), "garden_remote": remote,
     }));
-    let served = world.serve().await;
+    let served = serve(&world).await;
     for server in ["garden", "garden_old", "garden_remote"] {
         let (first, text) = follow(&served, server, "garden://plant", None).await;
         assert_eq!(text, "1 cm", "{server}");
@@ -223,7 +223,7 @@ async fn a_resource_that_is_followed_is_read_again_when_its_server_says_that_it_
 async fn a_resource_of_the_reference_server_is_followed_over_pipes_and_over_http() {
     let (_child, remote) = everything_over_http().await;
     let world = world(&json!({ "everything": everything(), "remote": remote }));
-    let served = world.serve().await;
+    let served = serve(&world).await;
     let uri = "demo://resource/dynamic/text/1";
     for server in ["everything", "remote"] {
         let (seen, text) = follow(&served, server, uri, None).await;

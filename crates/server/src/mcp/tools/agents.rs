@@ -90,7 +90,7 @@ struct FoundAgent {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct AgentCardGiven {
     identifier: String,
-    card: Value,
+    card: JsonObject,
 }
 
 pub(super) async fn find(
@@ -130,7 +130,8 @@ pub(super) async fn card(
     let caller = own.catalogue.caller(Some(&asked.principal));
     let found = own.catalogue.show_one(&caller, &wanted.identifier).await;
     let (found, _) = found.map_err(Problem::from)?;
-    given(&AgentCardGiven { identifier: wanted.identifier, card: AgentBody::from(found).card })
+    let card = AgentBody::from(found).card.as_object().cloned().unwrap_or_default();
+    given(&AgentCardGiven { identifier: wanted.identifier, card })
 }
 
 impl From<AgentBody> for FoundAgent {
