@@ -57,8 +57,7 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
 
 /// Runs cargo, which must succeed.
 pub(crate) fn cargo(repository: &Path, arguments: &[&str]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).current_dir(repository).args(arguments).status()?;
+    let status = crate::gate::cargo().current_dir(repository).args(arguments).status()?;
     ensure!(status.success(), "cargo {} failed", arguments.join(" "));
     Ok(())
 }

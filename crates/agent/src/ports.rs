@@ -236,6 +236,8 @@ pub trait Jobs: Send + Sync {
 pub trait Keys: Send + Sync {
     fn put_key(&self, key: ApiKey, audit: AuditEntry) -> Later<'_, ()>;
     fn find_key<'a>(&'a self, prefix: &'a str) -> Later<'a, Option<ApiKey>>;
+    /// Whether a key was ever made.
+    fn has_keys(&self) -> Later<'_, bool>;
     fn keys<'a>(&'a self, tenant: Option<&'a TenantId>) -> Later<'a, Vec<ApiKey>>;
 }
 
