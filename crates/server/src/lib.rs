@@ -19,6 +19,7 @@ use crate::quota::Quota;
 use crate::routes::Table;
 
 pub mod a2a;
+mod ag_ui;
 pub mod api;
 pub mod body;
 mod cors;
@@ -43,6 +44,7 @@ pub mod registry;
 pub mod rich;
 pub mod routes;
 mod visiting;
+mod websocket;
 
 /// How a server behaves: plain values.
 #[derive(Debug, Clone, Default)]

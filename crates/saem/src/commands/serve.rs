@@ -14,6 +14,7 @@ use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
+use engine::research::Research;
 use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
@@ -174,17 +175,21 @@ async fn run(
     let tools = Some(host.clone());
     let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
     let catalogue = wiring::catalogue::catalogue(&config, &installation).await?;
-    let parts = wiring::mcp::parts(&config, &installation, copilot.clone(), catalogue.clone())?;
+    let research = wiring::research::service(&config, &installation).await?;
+    let known = (copilot.clone(), research.clone(), catalogue.clone());
+    let parts = wiring::mcp::parts(&config, &installation, known)?;
     let mcp = match purpose {
         Purpose::Callers | Purpose::Pipes | Purpose::Kit => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
     };
     let audience = if purpose == Purpose::Kit { Audience::Kit } else { Audience::Callers };
-    let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
+    let known = (copilot.clone(), research.clone());
+    let wired = wiring::a2a::agent(&config, &installation, known, audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
     let ways = Ways {
         copilot: copilot.clone(),
+        research: research.clone(),
         mcp: &mcp,
         host,
         catalogue: catalogue.clone(),
@@ -192,9 +197,7 @@ async fn run(
     };
     let server = server(&config, &installation, identity, metrics, ways)?;
     let Door { listener, own_listener, tls, announced, .. } = door;
-    installation.knowledge.resume().await?;
-    copilot.resume().await?;
-    wired.service.resume().await?;
+    take_up(&installation, &copilot, &wired, &research).await?;
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
@@ -234,9 +237,23 @@ async fn run(
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
 }
 
+/// Goes on with what the last process has left.
+async fn take_up(
+    installation: &Installation,
+    copilot: &Copilot,
+    wired: &Wired,
+    research: &Research,
+) -> Result<()> {
+    installation.knowledge.resume().await?;
+    copilot.resume().await?;
+    wired.service.resume().await?;
+    Ok(research.resume().await?)
+}
+
 /// What stands behind the ways in.
 struct Ways<'a> {
     copilot: Copilot,
+    research: Research,
     mcp: &'a Mcp,
     host: Host,
     catalogue: Catalogue,
@@ -250,7 +267,7 @@ fn server(
     metrics: Arc<Metrics>,
     ways: Ways<'_>,
 ) -> Result<Server> {
-    let Ways { copilot, mcp, host, catalogue, wired } = ways;
+    let Ways { copilot, research, mcp, host, catalogue, wired } = ways;
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
         limits: limits(config),
@@ -286,6 +303,8 @@ fn server(
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
         copilot,
+        research,
+        tasks: installation.tasks().clone(),
         host,
         desk: wiring::tools::desk(config),
         doctor: Arc::new(Patient::of(config, installation)),
