@@ -8,10 +8,11 @@ import "./rooms/login.js";
 import "./rooms/chat.js";
 import "./rooms/documents.js";
 import "./rooms/tools.js";
+import "./rooms/agents.js";
 import "./rooms/activity.js";
 import "./rooms/settings.js";
 
-const ROOMS = ["chat", "documents", "tools", "activity", "settings"];
+const ROOMS = ["chat", "documents", "tools", "agents", "activity", "settings"];
 
 /** The room and what is open in it, from the address. */
 export function place() {

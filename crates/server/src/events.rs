@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
 use engine::chat::{Asking, TurnEvent};
-use futures_util::stream;
+use futures_util::{Stream, stream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ use crate::guard::Standing;
 use crate::problem::Problem;
 
 /// How often a silent stream shows that it is alive: proxies give up on a silent answer after 60 seconds.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// What a stream says of a turn, in the words of its protocol.
 pub(crate) trait Telling: Send + 'static {
@@ -38,6 +38,13 @@ pub(crate) fn stream<T: Telling>(
         let piece = told.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(piece)), told))
     });
+    respond(pieces)
+}
+
+/// An answer of these pieces, which nothing on the way keeps back.
+pub(crate) fn respond(
+    pieces: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+) -> Response {
     let mut response = Body::from_stream(pieces).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));

@@ -425,8 +425,13 @@ impl Host {
         self.keeper(tenant, server).link().await.map_err(|why| down(id, &why))
     }
 
+    /// Whether a tenant may use what the configuration names.
+    pub(super) fn may_use(&self, tenant: &TenantId) -> bool {
+        self.rules.tenants.contains(tenant)
+    }
+
     fn servers(&self, tenant: &TenantId) -> impl Iterator<Item = &ServerSettings> {
-        let may = self.rules.tenants.contains(tenant);
+        let may = self.may_use(tenant);
         self.rules.servers.iter().filter(move |_| may)
     }
 
