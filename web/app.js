@@ -4,15 +4,17 @@ import { h, icon, iconButton, set as put } from "./dom.js";
 import { Part, get, kept, on, set } from "./store.js";
 import { choose, language, t } from "./words.js";
 import { watchApprovals } from "./parts/approvals.js";
+import { returned } from "./parts/tool_login.js";
 import "./rooms/login.js";
 import "./rooms/chat.js";
 import "./rooms/documents.js";
+import "./rooms/research.js";
 import "./rooms/tools.js";
 import "./rooms/agents.js";
 import "./rooms/activity.js";
 import "./rooms/settings.js";
 
-const ROOMS = ["chat", "documents", "tools", "agents", "activity", "settings"];
+const ROOMS = ["chat", "documents", "research", "tools", "agents", "activity", "settings"];
 
 /** The room and what is open in it, from the address. */
 export function place() {
@@ -37,6 +39,7 @@ class App extends Part {
   async #arrive() {
     try {
       set("me", await api.get("/api/me"));
+      if (await returned()) this.#show();
     } catch (problem) {
       if (problem.status === 401) { this.#signIn(); return; }
       put(this, h("main", { class: "alone" }, h("h1", {}, "Saem"), h("p", { role: "alert" }, t("problem.unreachable")),

@@ -94,7 +94,7 @@ class Agents extends Part {
         agent.relevance ? h("span", { class: "badge good" }, t("agents.relevance", { value: number(agent.relevance) })) : null),
       h("p", { class: "described" }, agent.description),
       skills.length ? h("ul", { class: "tags", "aria-label": t("agents.skills") }, skills.slice(0, 6).map((skill) => h("li", { class: "badge" }, skill.name || skill.id))) : null,
-      h("footer", {}, h("button", { type: "button", onclick: () => { location.hash = `#/agents/${encodeURIComponent(agent.identifier)}`; this.#show(agent.identifier); } }, t("agents.look")),
+      h("footer", {}, h("button", { type: "button", onclick: () => { location.hash = `#/agents/${encodeURIComponent(agent.identifier)}`; } }, t("agents.look")),
         may("write") ? h("button", { type: "button", onclick: () => messageTo(agent.identifier, agent.name, skills) }, t("agents.write")) : null));
   }
 

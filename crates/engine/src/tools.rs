@@ -22,6 +22,7 @@ mod limits;
 mod login;
 mod relay;
 mod settings;
+mod switches;
 #[cfg(test)]
 mod tests;
 

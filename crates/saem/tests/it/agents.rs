@@ -10,7 +10,7 @@ use crate::peers::{agent, node_agent};
 use crate::world::{PATIENCE, World};
 
 /// An agent that runs; it is killed when the value goes.
-async fn start(mut command: Command) -> (Child, String) {
+pub(crate) async fn start(mut command: Command) -> (Child, String) {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap();

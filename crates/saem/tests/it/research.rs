@@ -11,12 +11,12 @@ use crate::world::{World, shown};
 const ALERTS: &str = "# Alerts\n\nA budget alert is sent when 80 percent of the monthly budget is spent. Budget alerts go to the owner by mail.\n";
 const COSTS: &str = "# Costs\n\nBudget alerts cost nothing for the first 10 budgets. Each further budget costs 2 dollars in a month.\n";
 
-const QUESTION: &str = "How do budget alerts work and what do they cost?";
+pub(crate) const QUESTION: &str = "How do budget alerts work and what do they cost?";
 
 /// Writes after which every run here has ended: more would be a run that does not end.
 const WRITES_MAX: u32 = 200;
 
-fn library() -> World {
+pub(crate) fn library() -> World {
     let world = World::new();
     world.file("alerts.md", ALERTS);
     world.file("costs.md", COSTS);
@@ -32,7 +32,7 @@ fn library() -> World {
 }
 
 /// Answers every question of a run from what it is shown.
-fn played(request: &Value) -> Answer {
+pub(crate) fn played(request: &Value) -> Answer {
     let name = request["response_format"]["json_schema"]["name"].as_str().unwrap_or_default();
     let answer = match name {
         "plan" => json!({
