@@ -2,7 +2,9 @@
 
 mod calling;
 mod driving;
+mod live;
 mod pages;
+mod service;
 #[cfg(test)]
 mod tests;
 
@@ -10,7 +12,7 @@ use std::sync::Arc;
 
 use agent::model::LanguageModel;
 use agent::names::TenantId;
-use agent::ports::{Clock, Entropy, Journals, KeptRun, Ledger, RunLine, Searches};
+use agent::ports::{Clock, Entropy, Journals, KeptRun, Ledger, RunLine, RunList, Searches};
 use agent::price::PriceList;
 use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, ProviderId, Uuid};
@@ -19,16 +21,17 @@ use agent::research::order::{
 };
 use agent::research::report::{EndReason, Report};
 use agent::research::run::Run;
-use tokio::sync::{mpsc, oneshot};
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use self::driving::Driver;
+use self::driving::{Driver, Surroundings};
+use self::live::Live;
+pub use self::live::{Gap, Line, Over, Seen, Watching};
 pub use self::pages::PageTexts;
+pub use self::service::{Asked, Research, ResearchRules, RunView};
 use crate::chat::{Library, QUESTION_BYTES_MAX};
 use crate::error::EngineError;
 use crate::tasks::Tasks;
-
-/// What is told to a slow follower before the run waits for it.
-const TOLD_WAITING_MAX: usize = 256;
 
 /// Wishes that may wait for a run.
 const WISHES_WAITING_MAX: usize = 16;
@@ -71,18 +74,17 @@ pub enum Told {
     Ended {
         reason: EndReason,
         /// None of a run that was stopped.
-        report: Option<Box<Report>>,
+        report: Option<Arc<Report>>,
     },
     /// This process is ending, or another has taken the run over; it goes on there.
     Left,
-    Failed(EngineError),
+    Failed(Arc<EngineError>),
 }
 
 /// A run on its way. Dropping it leaves the run alone: it goes on.
 pub struct Following {
     pub id: Uuid,
-    told: mpsc::Receiver<Told>,
-    wishes: mpsc::Sender<Wish>,
+    watching: Watching,
 }
 
 /// What somebody wants of a run, and where the answer goes.
@@ -94,14 +96,26 @@ struct Wish {
 impl Following {
     /// What happens next; none after the last.
     pub async fn next(&mut self) -> Option<Told> {
-        self.told.recv().await
+        Some(match self.watching.next().await? {
+            Seen::Said(line) => Told::Said(Box::new(read(&line)?)),
+            Seen::Over(Over::Ended { reason, report }) => Told::Ended { reason, report },
+            Seen::Over(Over::Failed(error)) => Told::Failed(error),
+            // Whoever sleeps through thousands of messages can ask for them.
+            Seen::Over(Over::Left) | Seen::Gap(_) => Told::Left,
+        })
     }
 
     /// A handle that steers the run.
     #[must_use]
     pub fn wheel(&self) -> Wheel {
-        Wheel { wishes: self.wishes.clone() }
+        self.watching.wheel()
     }
+}
+
+/// The message of a line; every line was made from one.
+fn read(line: &Line) -> Option<AgentMessage> {
+    let value: Value = serde_json::from_str(&line.json).ok()?;
+    AgentMessage::read(&value).ok()
 }
 
 /// Steers a run. Cheap to clone.
@@ -113,7 +127,7 @@ pub struct Wheel {
 impl Wheel {
     /// Has the run do this; it is written down when the future is ready.
     pub async fn steer(&self, steering: Steering) -> Result<(), EngineError> {
-        let over = || EngineError::Refused("the run has ended".to_owned());
+        let over = || EngineError::Conflict("the run has ended".to_owned());
         let (answer, outcome) = oneshot::channel();
         self.wishes.send(Wish { steering, answer }).await.map_err(|_| over())?;
         outcome.await.map_err(|_| over())?
@@ -124,27 +138,46 @@ impl Wheel {
 #[derive(Clone)]
 pub struct Researcher {
     parts: Arc<ResearchParts>,
+    /// One for each run that may make calls at a time.
+    seats: Arc<Semaphore>,
 }
 
 impl Researcher {
     #[must_use]
     pub fn new(parts: ResearchParts) -> Self {
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), seats: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)) }
+    }
+
+    /// The same, with so many runs that make calls at a time; the others wait.
+    #[must_use]
+    pub fn with_seats(self, runs_max: usize) -> Self {
+        Self { seats: Arc::new(Semaphore::new(runs_max.max(1))), ..self }
     }
 
     /// Begins a run. It goes on by itself.
     pub async fn begin(&self, tenant: &TenantId, wanted: Wanted) -> Result<Following, EngineError> {
+        following(&self.start(tenant, wanted).await?, 0)
+    }
+
+    async fn start(&self, tenant: &TenantId, wanted: Wanted) -> Result<Arc<Live>, EngineError> {
         let order = self.order(&wanted)?;
         let at = self.parts.clock.now();
         let journals = &self.parts.journals;
-        journals.begin(tenant, order.clone(), wanted.principal, at).await?;
-        Ok(self.follow(tenant, Run::new(order, at), 0, 0))
+        journals.begin(tenant, order.clone(), wanted.principal.clone(), at).await?;
+        Ok(self.drive(tenant, Run::new(order, at), wanted.principal, 0, 0))
     }
 
     /// Takes a run up where its journal ends; whoever had it can do nothing more with it.
     pub async fn resume(&self, tenant: &TenantId, id: Uuid) -> Result<Following, EngineError> {
+        // What was said before was told to those who followed it then.
+        let (live, said) = self.take_up(tenant, id).await?;
+        following(&live, said)
+    }
+
+    /// A run that goes on here, and how many messages it had when it was taken up.
+    async fn take_up(&self, tenant: &TenantId, id: Uuid) -> Result<(Arc<Live>, u64), EngineError> {
         let taken = self.parts.journals.take_over(tenant, id).await?;
-        let Some(KeptRun { order, begun_at, epoch, entries, .. }) = taken else {
+        let Some(KeptRun { order, principal, begun_at, epoch, entries, .. }) = taken else {
             let is_there = self.parts.journals.run(tenant, id).await?.is_some();
             return Err(if is_there {
                 EngineError::Conflict("the run has ended".to_owned())
@@ -154,7 +187,8 @@ impl Researcher {
         };
         let run = Run::resumed(order, begun_at, &entries)
             .map_err(|error| EngineError::Refused(error.to_string()))?;
-        Ok(self.follow(tenant, run, epoch, entries.len() as u64))
+        let said = run.messages().len() as u64;
+        Ok((self.drive(tenant, run, principal, epoch, entries.len() as u64), said))
     }
 
     /// A run as it is now, made from its journal; none if it is not there.
@@ -166,17 +200,28 @@ impl Researcher {
 
     /// The one begun last first.
     pub async fn runs(&self, tenant: &TenantId, limit: usize) -> Result<Vec<RunLine>, EngineError> {
-        Ok(self.parts.journals.runs(tenant, limit).await?)
+        let list = RunList { limit, ..RunList::default() };
+        Ok(self.parts.journals.runs(tenant, list).await?)
     }
 
-    fn follow(&self, tenant: &TenantId, run: Run, epoch: u64, length: u64) -> Following {
-        let (tell, told) = mpsc::channel(TOLD_WAITING_MAX);
-        let (wishes, wanted) = mpsc::channel(WISHES_WAITING_MAX);
-        let id = run.order().id;
+    /// Has a run go on by itself.
+    fn drive(
+        &self,
+        tenant: &TenantId,
+        run: Run,
+        principal: String,
+        epoch: u64,
+        length: u64,
+    ) -> Arc<Live> {
+        let (wish, wishes) = mpsc::channel(WISHES_WAITING_MAX);
+        let live = Arc::new(Live::new(&run, principal, wish));
+        live.tell(&run);
+        let seats = Arc::clone(&self.seats);
+        let surroundings = Surroundings { live: Arc::clone(&live), wishes, seats };
         let parts = Arc::clone(&self.parts);
-        let driver = Driver::new(parts, tenant.clone(), run, epoch, length, tell, wanted);
+        let driver = Driver::new(parts, tenant.clone(), run, epoch, length, surroundings);
         self.parts.tasks.spawn(driver.drive());
-        Following { id, told, wishes }
+        live
     }
 
     fn order(&self, wanted: &Wanted) -> Result<Order, EngineError> {
@@ -223,4 +268,8 @@ impl Researcher {
         all.retain(|provider| wanted.is_empty() || wanted.contains(&provider.id));
         Ok(all)
     }
+}
+
+fn following(live: &Arc<Live>, after: u64) -> Result<Following, EngineError> {
+    Ok(Following { id: live.id, watching: live.watch(after)? })
 }

@@ -189,7 +189,7 @@ pub(crate) struct Chat {
 #[derive(Debug, Args)]
 pub(crate) struct Research {
     /// The question; - or nothing reads it from standard input
-    #[arg(value_name = "QUESTION", conflicts_with_all = ["resume", "list"])]
+    #[arg(value_name = "QUESTION", conflicts_with_all = ["resume", "list", "show"])]
     pub(crate) words: Vec<String>,
     /// Follow the plan without asking about it
     #[arg(short, long)]
@@ -209,6 +209,12 @@ pub(crate) struct Research {
     /// List runs, the latest first
     #[arg(long)]
     pub(crate) list: bool,
+    /// Show where a run stands, or its report if there is one
+    #[arg(long, value_name = "ID", conflicts_with_all = ["list", "resume"])]
+    pub(crate) show: Option<String>,
+    /// Steer a run: approve, refuse, pause, resume, stop, finish, or instruct and what else to look for
+    #[arg(long, value_name = "ID", conflicts_with_all = ["list", "resume", "show"])]
+    pub(crate) control: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 mod chat;
 mod form;
 mod remote;
+pub(crate) mod research;
 pub(crate) mod tools;
 
 use agent::identity::{Principal, Scope};

@@ -1,10 +1,11 @@
-//! The native API: documents, search, conversations, tools, jobs, keys, costs and the audit log.
+//! The native API: documents, search, conversations, research, tools, jobs, keys, costs and the audit log.
 
 mod admin;
 pub mod chat;
 mod documents;
 pub mod jobs;
 mod owner;
+mod research;
 mod search;
 pub mod start;
 pub mod tools;
@@ -16,6 +17,8 @@ use agent::identity::Scope;
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::keys::Keyring;
+use engine::research::Research;
+use engine::tasks::Tasks;
 use engine::tools::{Desk, Host};
 use engine::{EngineError, Knowledge};
 use http::StatusCode;
@@ -30,6 +33,9 @@ pub struct Api {
     pub knowledge: Knowledge,
     pub keys: Keyring,
     pub copilot: Copilot,
+    pub research: Research,
+    /// Runs what goes on after its request has been answered.
+    pub tasks: Tasks,
     pub host: Host,
     /// Where questions about tools wait for those who call over the wire.
     pub desk: Desk,
@@ -54,6 +60,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     let mut routes = documents::routes(upload_bytes_max);
     routes.extend(search::routes());
     routes.extend(chat::routes());
+    routes.extend(research::routes());
     routes.extend(crate::openai::routes());
     routes.extend(tools::routes());
     routes.extend(crate::registry::routes());

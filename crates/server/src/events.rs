@@ -38,11 +38,11 @@ pub(crate) fn stream<T: Telling>(
         let piece = told.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(piece)), told))
     });
-    respond(pieces)
+    event_stream(pieces)
 }
 
-/// An answer of these pieces, which nothing on the way keeps back.
-pub(crate) fn respond(
+/// An answer of events, which nobody on the way keeps or holds back.
+pub(crate) fn event_stream(
     pieces: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
 ) -> Response {
     let mut response = Body::from_stream(pieces).into_response();

@@ -25,6 +25,7 @@ use crate::problem::Problem;
 use crate::quota::Permit;
 use crate::registry;
 use crate::routes::{Access, Row, Takes};
+use crate::websocket::Held;
 
 /// Whose request this is. Only a route that needs a scope has one.
 #[derive(Debug, Clone)]
@@ -224,10 +225,14 @@ async fn run(
     };
     let answer =
         if is_bare(&answer) { Problem::of_status(answer.status()).into_response() } else { answer };
-    // A stream counts as a request of its caller until it ends.
-    match permit {
-        Some(permit) => answer.map(|body| body::holding(body, permit)),
-        None => answer,
+    // A stream counts as a request of its caller until it ends, and so does a socket.
+    match (permit, answer.extensions().get::<Held>()) {
+        (Some(permit), Some(held)) => {
+            held.keep(permit);
+            answer
+        }
+        (Some(permit), None) => answer.map(|body| body::holding(body, permit)),
+        (None, _) => answer,
     }
 }
 

@@ -43,6 +43,7 @@ pub mod registry;
 pub mod rich;
 pub mod routes;
 mod visiting;
+mod websocket;
 
 /// How a server behaves: plain values.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use agent::identity::Timestamp;
 use agent::names::TenantId;
-use agent::ports::{Journals, KeptRun, Later, NewEntries, PortError, RunLine};
+use agent::ports::{Journals, KeptRun, Later, NewEntries, PortError, RunLine, RunList};
 use agent::research::journal::Entry;
 use agent::research::message::Uuid;
 use agent::research::order::Order;
@@ -95,18 +95,25 @@ impl Journals for Store {
         }))
     }
 
-    fn runs<'a>(&'a self, tenant: &'a TenantId, limit: usize) -> Later<'a, Vec<RunLine>> {
+    fn runs<'a>(&'a self, tenant: &'a TenantId, list: RunList) -> Later<'a, Vec<RunLine>> {
         let tenant = tenant.clone();
         Box::pin(self.read(move |transaction| {
             let begun = transaction.open_table(tables::RUNS_BEGUN)?;
             let name = tenant.as_str();
             let mut lines = Vec::new();
-            for found in begun.range((name, 0, "")..=(name, u64::MAX, LAST))?.rev().take(limit) {
+            let after = list.after.map(|(at, id)| (at.0, id.to_string()));
+            let (at, id) = after.as_ref().map_or((u64::MAX, LAST), |(at, id)| (*at, id.as_str()));
+            for found in begun.range((name, 0, "")..(name, at, id))?.rev() {
+                if lines.len() >= list.limit {
+                    break;
+                }
                 let (key, _) = found?;
                 let (_, at, id) = key.value();
-                if let Some(Row { order, ended, .. }) = row(transaction, (name, id))? {
-                    let begun_at = Timestamp(at);
-                    lines.push(RunLine { id: order.id, question: order.question, begun_at, ended });
+                let Some(row) = row(transaction, (name, id))? else { continue };
+                if list.principal.as_ref().is_none_or(|wanted| *wanted == row.principal) {
+                    let Row { order, principal, ended, .. } = row;
+                    let (id, question, begun_at) = (order.id, order.question, Timestamp(at));
+                    lines.push(RunLine { id, question, principal, begun_at, ended });
                 }
             }
             Ok(lines)

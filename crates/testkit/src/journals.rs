@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent::identity::Timestamp;
 use agent::names::TenantId;
-use agent::ports::{Journals, KeptRun, Later, NewEntries, PortError, RunLine};
+use agent::ports::{Journals, KeptRun, Later, NewEntries, PortError, RunLine, RunList};
 use agent::research::message::Uuid;
 use agent::research::order::Order;
 
@@ -101,19 +101,23 @@ impl Journals for MemoryJournals {
         later(Ok(self.rows().get(&(tenant.clone(), run)).cloned()))
     }
 
-    fn runs<'a>(&'a self, tenant: &'a TenantId, limit: usize) -> Later<'a, Vec<RunLine>> {
+    fn runs<'a>(&'a self, tenant: &'a TenantId, list: RunList) -> Later<'a, Vec<RunLine>> {
         let rows = self.rows();
-        let mine = rows.iter().filter(|((owner, _), _)| owner == tenant);
+        let mine = rows.iter().filter(|((owner, _), run)| {
+            owner == tenant && list.principal.as_ref().is_none_or(|wanted| *wanted == run.principal)
+        });
         let mut lines: Vec<RunLine> = mine
             .map(|((_, id), run)| RunLine {
                 id: *id,
                 question: run.order.question.clone(),
+                principal: run.principal.clone(),
                 begun_at: run.begun_at,
                 ended: run.ended,
             })
             .collect();
-        lines.sort_by_key(|line| std::cmp::Reverse(line.begun_at));
-        lines.truncate(limit);
+        lines.retain(|line| list.after.is_none_or(|after| (line.begun_at, line.id) < after));
+        lines.sort_by_key(|line| std::cmp::Reverse((line.begun_at, line.id)));
+        lines.truncate(list.limit);
         later(Ok(lines))
     }
 

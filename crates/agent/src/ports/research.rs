@@ -32,8 +32,20 @@ pub struct KeptRun {
 pub struct RunLine {
     pub id: Uuid,
     pub question: String,
+    /// Who asked for it.
+    pub principal: String,
     pub begun_at: Timestamp,
     pub ended: Option<EndReason>,
+}
+
+/// Which runs a list shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunList {
+    /// Those of this one alone.
+    pub principal: Option<String>,
+    /// Those after this one, which the page before has ended with.
+    pub after: Option<(Timestamp, Uuid)>,
+    pub limit: usize,
 }
 
 /// Entries for a run's journal.
@@ -67,7 +79,7 @@ pub trait Journals: Send + Sync {
     fn append<'a>(&'a self, tenant: &'a TenantId, new: NewEntries) -> Later<'a, bool>;
     fn run<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>>;
     /// The one begun last first.
-    fn runs<'a>(&'a self, tenant: &'a TenantId, limit: usize) -> Later<'a, Vec<RunLine>>;
+    fn runs<'a>(&'a self, tenant: &'a TenantId, list: RunList) -> Later<'a, Vec<RunLine>>;
     /// Runs of all tenants that have not ended.
     fn unfinished(&self) -> Later<'_, Vec<(TenantId, Uuid)>>;
     /// Forgets a run and all that happened in it; false if it is not there.

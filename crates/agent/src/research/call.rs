@@ -31,6 +31,13 @@ impl CallKey {
     }
 }
 
+/// A name that somebody gave; whether there is such a call, its run knows.
+impl From<String> for CallKey {
+    fn from(name: String) -> Self {
+        Self(name)
+    }
+}
+
 impl fmt::Display for CallKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -11,6 +11,7 @@ mod log;
 mod planning;
 mod reflecting;
 mod researching;
+mod status;
 mod steering;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use self::log::Log;
 use self::planning::Plan;
 use self::reflecting::Assessed;
 use self::researching::Work;
+pub use self::status::{Stage, Status};
 use self::writing::Draft;
 
 /// Why an entry does not belong to a run.
@@ -276,6 +278,12 @@ impl Run {
     #[must_use]
     pub fn turns(&self) -> &[Party] {
         &self.turns
+    }
+
+    /// When it was begun.
+    #[must_use]
+    pub fn begun_at(&self) -> Timestamp {
+        self.started
     }
 
     #[must_use]

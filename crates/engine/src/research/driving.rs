@@ -8,15 +8,16 @@ use agent::ledger::{Account, Booking, Component, Day, Spent};
 use agent::names::TenantId;
 use agent::ports::NewEntries;
 use agent::research::call::{Call, CallKey};
-use agent::research::journal::{Entry, Event};
+use agent::research::journal::{Entry, Event, Steering};
 use agent::research::message::Uuid;
 use agent::research::run::{Run, RunError};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::calling::{Made, make};
-use super::{ResearchParts, Told, Wish};
+use super::live::{Live, Over};
+use super::{ResearchParts, Wish};
 use crate::error::EngineError;
 
 /// One run and who follows it.
@@ -27,10 +28,19 @@ pub(super) struct Driver {
     epoch: u64,
     /// Entries in the journal.
     length: u64,
-    /// Messages that were told.
-    told: usize,
-    tell: mpsc::Sender<Told>,
+    live: Arc<Live>,
     wishes: mpsc::Receiver<Wish>,
+    seats: Arc<Semaphore>,
+    /// Held while calls are made: runs that wait for a person leave it to others.
+    seat: Option<OwnedSemaphorePermit>,
+}
+
+/// Who follows a run, and what it works with beside the parts.
+pub(super) struct Surroundings {
+    pub(super) live: Arc<Live>,
+    pub(super) wishes: mpsc::Receiver<Wish>,
+    /// One for each run that may make calls at a time.
+    pub(super) seats: Arc<Semaphore>,
 }
 
 /// Why a run is left before its end.
@@ -51,6 +61,7 @@ enum Woken {
     Made(Box<Made>),
     Wished(Wish),
     Time,
+    Seated(OwnedSemaphorePermit),
     Stopping,
 }
 
@@ -61,31 +72,28 @@ impl Driver {
         run: Run,
         epoch: u64,
         length: u64,
-        tell: mpsc::Sender<Told>,
-        wishes: mpsc::Receiver<Wish>,
+        surroundings: Surroundings,
     ) -> Self {
-        // What was said before this process had the run was told to those who followed it then.
-        let told = if epoch == 0 { 0 } else { run.messages().len() };
-        Self { parts, tenant, run, epoch, length, told, tell, wishes }
+        let Surroundings { live, wishes, seats } = surroundings;
+        Self { parts, tenant, run, epoch, length, live, wishes, seats, seat: None }
     }
 
     /// Goes on until the end of the run; what is told last says how it ended.
     pub(super) async fn drive(mut self) {
-        let last = match self.run_on().await {
+        let over = match self.run_on().await {
             Ok(()) => match self.run.end_reason() {
                 Some(reason) => {
-                    Told::Ended { reason, report: self.run.report().cloned().map(Box::new) }
+                    Over::Ended { reason, report: self.run.report().cloned().map(Arc::new) }
                 }
-                None => Told::Left,
+                None => Over::Left,
             },
-            Err(Stopped::Left) => Told::Left,
+            Err(Stopped::Left) => Over::Left,
             Err(Stopped::Failed(error)) => {
                 tracing::warn!(%error, run = %self.id(), "a research run could not go on");
-                Told::Failed(error)
+                Over::Failed(Arc::new(error))
             }
         };
-        // Nobody may follow any more; what happened is written down all the same.
-        let _gone = self.tell.send(last).await;
+        self.live.end(over);
     }
 
     fn id(&self) -> Uuid {
@@ -98,12 +106,16 @@ impl Driver {
         }
         let mut under_way = FuturesUnordered::new();
         loop {
-            self.tell_news().await;
+            self.live.tell(&self.run);
             let next = self.run.next();
             if next.is_ended {
                 return Ok(());
             }
-            if !next.calls.is_empty() {
+            let wants_calls = !next.calls.is_empty();
+            if !wants_calls && under_way.is_empty() {
+                self.seat = None;
+            }
+            if wants_calls && self.seat.is_some() {
                 let begun = next.calls.iter().map(|(key, _)| Event::Begun { key: key.clone() });
                 self.keep(begun.collect()).await?;
                 for (key, call) in next.calls {
@@ -118,6 +130,9 @@ impl Driver {
                     Some(made) = under_way.next() => Woken::Made(Box::new(made)),
                     Some(wish) = self.wishes.recv() => Woken::Wished(wish),
                     () = sleep(wait), if wait.is_some() => Woken::Time,
+                    Ok(seat) = Arc::clone(&self.seats).acquire_owned(), if wants_calls => {
+                        Woken::Seated(seat)
+                    }
                     () = stopping.cancelled() => Woken::Stopping,
                 }
             };
@@ -125,6 +140,7 @@ impl Driver {
                 Woken::Made(made) => self.take(*made).await?,
                 Woken::Wished(wish) => self.grant(wish).await?,
                 Woken::Time => self.keep(vec![Event::Woke]).await?,
+                Woken::Seated(seat) => self.seat = Some(seat),
                 Woken::Stopping => return Err(Stopped::Left),
             }
         }
@@ -154,7 +170,14 @@ impl Driver {
     async fn grant(&mut self, wish: Wish) -> Result<(), Stopped> {
         let event = Event::Steered { steering: wish.steering };
         let entry = Entry { at: self.parts.clock.now(), event };
-        let checked = self.run.check(&entry).map_err(|error| refused(&error));
+        let is_about_state = !matches!(
+            entry.event,
+            Event::Steered { steering: Steering::Edit { .. } | Steering::Instruct { .. } }
+        );
+        let checked = self.run.check(&entry).map_err(|error| match is_about_state {
+            true => EngineError::Conflict(error.to_string()),
+            false => refused(&error),
+        });
         let outcome = match checked {
             Ok(()) => self.keep(vec![entry.event]).await,
             Err(error) => {
@@ -163,6 +186,8 @@ impl Driver {
             }
         };
         if outcome.is_ok() {
+            // Whoever asks now where the run stands sees what came of the wish.
+            self.live.tell(&self.run);
             let _gone = wish.answer.send(Ok(()));
         }
         outcome
@@ -191,17 +216,6 @@ impl Driver {
         }
         self.length += count;
         Ok(())
-    }
-
-    async fn tell_news(&mut self) {
-        let news: Vec<_> = self.run.messages().iter().skip(self.told).cloned().collect();
-        self.told += news.len();
-        for message in news {
-            // Whoever has gone does not stop the run.
-            if self.tell.send(Told::Said(Box::new(message))).await.is_err() {
-                return;
-            }
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod agents;
 mod chat;
 mod mcp;
+mod research;
 mod tools;
 
 use std::fmt;
@@ -26,6 +27,7 @@ use server::api::wire::{
 use url::Url;
 
 pub(crate) use self::chat::RemoteAsking;
+pub(crate) use self::research::RemoteWatching;
 use super::form::Form;
 use super::{Search, WantedKey};
 use crate::config::RemoteServer;

@@ -1,30 +1,34 @@
 //! `saem research`: a question is planned, searched, judged and written up, and the report is printed or kept.
 
-use std::io::{BufRead, IsTerminal, Read};
+mod following;
+mod view;
+
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
-use agent::names::TenantId;
-use agent::research::journal::Steering;
-use agent::research::message::{AgentMessage, Content, ProviderId, SearchStep, Uuid};
-use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
-use agent::research::report::{EndReason, Report};
+use agent::research::message::Uuid;
+use agent::research::order::RunBudget;
+use agent::research::report::Report;
 use anyhow::{Context, Result, bail};
 use engine::chat::QUESTION_BYTES_MAX;
-use engine::research::{Following, Researcher, Told, Wanted, Wheel};
-use indicatif::ProgressBar;
 use serde_json::json;
+use server::api::wire::research::{
+    ApprovalBody, ControlBody, ControlKind, PlanBody, PlanDecision, ResearchBody, RunBody, RunState,
+};
 
+use self::following::{Ended, follow};
 use crate::args;
+use crate::backend::Backend;
+use crate::backend::research::{LocalResearch, Word};
 use crate::config::Config;
 use crate::output::Output;
-use crate::wiring::{Installation, research};
-
-/// Seconds after which a plan is followed that nobody at the terminal has objected to.
-const PLAN_WAIT_SECONDS: u64 = 60;
 
 /// Runs that a list shows.
 const LISTED_MAX: usize = 50;
+
+/// What a run can be told.
+const CONTROLS: &str = "--control ID takes approve, refuse, pause, resume, stop, finish, or instruct and what else to look for";
 
 /// Micro-dollars in a dollar.
 const MICRODOLLARS: f64 = 1_000_000.0;
@@ -34,78 +38,83 @@ pub(crate) async fn run(
     wanted: args::Research,
     output: &Output,
 ) -> Result<ExitCode> {
-    if config.remote.is_some() {
-        bail!("saem research works on a data folder: leave --server out");
-    }
     if let Some(out) = &wanted.out {
         form(out)?;
     }
-    let installation = Installation::open(&config).await?;
-    let outcome = act(&config, &installation, wanted, output).await;
-    installation.close().await;
+    let backend = Backend::research(&config).await?;
+    let outcome = act(&backend, wanted, output).await;
+    backend.close().await;
     outcome
 }
 
 async fn act(
-    config: &Config,
-    installation: &Installation,
+    backend: &Backend<LocalResearch>,
     wanted: args::Research,
     output: &Output,
 ) -> Result<ExitCode> {
-    let researcher = research::researcher(config, installation).await?;
     if wanted.list {
-        return list(&researcher, output).await;
+        return list(backend, output).await;
     }
-    let tenant = TenantId::local();
-    let following = match &wanted.resume {
+    if let Some(id) = &wanted.show {
+        return show(backend, read_id(id)?, wanted.out.as_deref(), output).await;
+    }
+    if let Some(id) = &wanted.control {
+        return control(backend, read_id(id)?, &wanted.words, output).await;
+    }
+    let (id, after) = match &wanted.resume {
         Some(id) => {
-            let id: Uuid = id.parse().with_context(|| format!("{id:?} is no run: it"))?;
-            researcher.resume(&tenant, id).await?
+            let run = backend.run(read_id(id)?).await?;
+            if run.state == RunState::Ended {
+                bail!("the run has ended: saem research --show {id} shows it");
+            }
+            // What was said before was shown to those who followed it then.
+            (run.id, run.progress.map_or(0, |progress| progress.last_seq))
         }
         None => {
-            output.while_indexing(installation.knowledge.indexed(&tenant, None)).await?;
-            researcher.begin(&tenant, order(&wanted)?).await?
+            let order = order(&wanted)?;
+            output.while_indexing(backend.settle()).await?;
+            (backend.begin(order).await?.id, 0)
         }
     };
-    let id = following.id;
-    match follow(following, output).await? {
-        Ended::Reported(report) => {
-            deliver(&report, wanted.out.as_deref(), output)?;
+    match follow(backend, id, after, output).await? {
+        Ended::Reported => {
+            deliver(&backend.report(id).await?, wanted.out.as_deref(), output)?;
             Ok(ExitCode::SUCCESS)
         }
         Ended::Without(reason) => {
-            output.line(&format!("There is no report: {}.", reason.as_str()))?;
+            output.line(&format!("There is no report: {reason}."))?;
             Ok(ExitCode::FAILURE)
         }
         Ended::Left => {
-            output.line(&format!("Interrupted. Go on with: saem research --resume {id}"))?;
+            let state =
+                if backend.is_remote() { "It goes on at the server" } else { "Interrupted" };
+            output.line(&format!("{state}. Go on with: saem research --resume {id}"))?;
             Ok(ExitCode::from(130))
         }
     }
 }
 
-fn order(wanted: &args::Research) -> Result<Wanted> {
+fn read_id(id: &str) -> Result<Uuid> {
+    id.parse().with_context(|| format!("{id:?} is no run: it"))
+}
+
+fn order(wanted: &args::Research) -> Result<ResearchBody> {
     let question = match wanted.words.as_slice() {
         [] => read_input()?,
         [one] if one == "-" => read_input()?,
         words => words.join(" "),
     };
     let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let approval = match wanted.yes || !is_person {
-        true => Approval::Given,
-        false => Approval::After { seconds: PLAN_WAIT_SECONDS },
-    };
+    // Nobody can be asked, or nobody wants to be.
+    let approval = (wanted.yes || !is_person).then_some(ApprovalBody::Given);
     let source = |name: &String| {
         name.trim().parse().with_context(|| format!("--sources: {name:?} is no source: it"))
     };
-    Ok(Wanted {
+    Ok(ResearchBody {
         question,
         sources: wanted.sources.iter().map(source).collect::<Result<Vec<_>>>()?,
-        principal: "owner".to_owned(),
+        budget: budget(&wanted.budget)?.into(),
         approval,
-        chooser: Chooser::Rules,
-        limits: RunLimits::default(),
-        budget: budget(&wanted.budget)?,
     })
 }
 
@@ -152,130 +161,6 @@ fn microdollars(amount: &str) -> Result<u64> {
     Ok((dollars * MICRODOLLARS).round() as u64)
 }
 
-/// How following a run ended.
-enum Ended {
-    Reported(Box<Report>),
-    Without(EndReason),
-    /// It is not over, and can be taken up again.
-    Left,
-}
-
-async fn follow(mut following: Following, output: &Output) -> Result<Ended> {
-    let waiting = output.waiting("planning");
-    let wheel = following.wheel();
-    loop {
-        let told = tokio::select! {
-            told = following.next() => told,
-            stopped = tokio::signal::ctrl_c() => {
-                stopped?;
-                waiting.finish_and_clear();
-                return Ok(Ended::Left);
-            }
-        };
-        match told {
-            Some(Told::Said(message)) => {
-                output.json(&message)?;
-                show(&waiting, &message);
-                ask_about_plan(&waiting, &message, &wheel)?;
-            }
-            Some(Told::Ended { reason, report }) => {
-                waiting.finish_and_clear();
-                return Ok(report.map_or(Ended::Without(reason), Ended::Reported));
-            }
-            Some(Told::Failed(error)) => {
-                waiting.finish_and_clear();
-                let id = following.id;
-                return Err(error).with_context(|| {
-                    format!(
-                        "the run cannot go on now; later, go on with: saem research --resume {id}"
-                    )
-                });
-            }
-            Some(Told::Left) | None => {
-                waiting.finish_and_clear();
-                return Ok(Ended::Left);
-            }
-        }
-    }
-}
-
-/// Shows on a terminal what an agent says: lines for what is done, and beside them what is being done.
-fn show(waiting: &ProgressBar, message: &AgentMessage) {
-    match &message.content {
-        Content::PlanningRequest(plan) => {
-            waiting.println(format!("plan: {}", plan.strategy));
-            plan.search_steps.iter().for_each(|step| waiting.println(planned(step)));
-            waiting.set_message("searching");
-        }
-        Content::SearchProgress(progress) => waiting.set_message(format!(
-            "searching: {:.0} % · {} found",
-            progress.progress.get() * 100.0,
-            progress.sources_found
-        )),
-        Content::SearchResults(results) => {
-            let found = results.result_ids.len();
-            waiting
-                .println(format!("found: {} passages in {found} sources", results.total_results));
-            waiting.set_message("judging");
-        }
-        Content::QualityAssessment(quality) => waiting.println(format!(
-            "judged: quality {:.2}, relevance {:.2}, coverage {:.2} · {}",
-            quality.quality_score.get(),
-            quality.relevance_score.get(),
-            quality.coverage_score.get(),
-            quality.feedback
-        )),
-        Content::AdditionalSearchRequest(more) => {
-            waiting.println(format!("more: {}", more.keywords.join(" | ")));
-        }
-        Content::WritingProgress(progress) => waiting.set_message(format!(
-            "writing {} of {}: {}",
-            progress.sections_completed + 1,
-            progress.total_sections,
-            progress.current_section
-        )),
-        Content::DraftApproval(approval) => waiting.println(format!(
-            "checked: {:.0} % of the claims are supported",
-            approval.supported_share.get() * 100.0
-        )),
-        Content::AgentError(error) => {
-            let action = error.suggested_action.clone().unwrap_or_default();
-            waiting.println(format!("error: {} · {action}", error.error_message));
-        }
-        _ => {}
-    }
-}
-
-fn planned(step: &SearchStep) -> String {
-    let sources: Vec<&str> = step.sources.iter().map(ProviderId::as_str).collect();
-    format!("  {}. {} ({})", step.step_number, step.description, sources.join(", "))
-}
-
-/// Asks the person at the terminal about the plan. A thread of its own waits for the answer: the run goes on by itself
-/// if there is none.
-fn ask_about_plan(waiting: &ProgressBar, message: &AgentMessage, wheel: &Wheel) -> Result<()> {
-    let Content::PlanApproval(approval) = &message.content else { return Ok(()) };
-    let Some(question) = &approval.request else { return Ok(()) };
-    waiting.println(format!("plan: {}", question.strategy));
-    question.search_steps.iter().for_each(|step| waiting.println(planned(step)));
-    waiting.println(format!(
-        "Enter follows it, n refuses it; without an answer it is followed in {PLAN_WAIT_SECONDS} s."
-    ));
-    waiting.set_message("waiting for your word");
-    let (wheel, runtime) = (wheel.clone(), tokio::runtime::Handle::current());
-    let ask = move || {
-        let mut line = String::new();
-        if std::io::stdin().lock().read_line(&mut line).is_ok() {
-            let is_no = matches!(line.trim(), "n" | "N" | "no" | "아니요" | "ㄴ");
-            let steering = if is_no { Steering::Refuse } else { Steering::Approve };
-            // Too late is no fault: then it has gone on by itself.
-            let _late = runtime.block_on(wheel.steer(steering));
-        }
-    };
-    std::thread::Builder::new().name("standard-input".to_owned()).spawn(ask)?;
-    Ok(())
-}
-
 /// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -311,12 +196,75 @@ fn deliver(report: &Report, out: Option<&Path>, output: &Output) -> Result<()> {
     ))
 }
 
-async fn list(researcher: &Researcher, output: &Output) -> Result<ExitCode> {
-    for line in researcher.runs(&TenantId::local(), LISTED_MAX).await? {
-        let state = line.ended.map_or("unfinished", EndReason::as_str);
-        output.json(&json!({ "id": line.id, "question": line.question, "state": state }))?;
-        output.line(&format!("{}  {state:<14}  {}", line.id, line.question))?;
+async fn list(backend: &Backend<LocalResearch>, output: &Output) -> Result<ExitCode> {
+    for run in backend.runs(LISTED_MAX).await?.runs {
+        let state = state(&run);
+        output.json(&json!({ "id": run.id, "question": run.question, "state": state }))?;
+        output.line(&format!("{}  {state:<14}  {}", run.id, run.question))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why a run ended, or that it has not.
+fn state(run: &RunBody) -> &str {
+    run.ended.as_deref().unwrap_or("unfinished")
+}
+
+/// Shows where a run stands, and its report if there is one.
+async fn show(
+    backend: &Backend<LocalResearch>,
+    id: Uuid,
+    out: Option<&Path>,
+    output: &Output,
+) -> Result<ExitCode> {
+    let run = backend.run(id).await?;
+    output.json(&run)?;
+    if run.progress.as_ref().is_some_and(|progress| progress.has_report) {
+        deliver(&backend.report(id).await?, out, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    tell(&run, output)
+}
+
+/// Has a run do what is wanted.
+async fn control(
+    backend: &Backend<LocalResearch>,
+    id: Uuid,
+    words: &[String],
+    output: &Output,
+) -> Result<ExitCode> {
+    let (name, rest) = words.split_first().context(CONTROLS)?;
+    let plan = |decision| Word::Plan(PlanBody { decision, steps: Vec::new() });
+    let control = |control| Word::Control(ControlBody { control, instruction: None, call: None });
+    let word = match name.as_str() {
+        "approve" => plan(PlanDecision::Approve),
+        "refuse" => plan(PlanDecision::Refuse),
+        "pause" => control(ControlKind::Pause),
+        "resume" => control(ControlKind::Resume),
+        "stop" => control(ControlKind::Stop),
+        "finish" => control(ControlKind::FinishNow),
+        "instruct" => Word::Control(ControlBody {
+            control: ControlKind::Instruct,
+            instruction: Some(rest.join(" ")),
+            call: None,
+        }),
+        _ => bail!("{CONTROLS}"),
+    };
+    let run = backend.steer(id, word).await?;
+    output.json(&run)?;
+    tell(&run, output)
+}
+
+fn tell(run: &RunBody, output: &Output) -> Result<ExitCode> {
+    let state = serde_json::to_value(run.state)?;
+    let state = run.ended.as_deref().or(state.as_str()).unwrap_or_default();
+    let progress = run.progress.as_ref().map_or_else(String::new, |progress| {
+        format!(
+            " · round {} of {} · {} sources · {} messages",
+            progress.round, progress.rounds_max, progress.sources, progress.last_seq
+        )
+    });
+    output.line(&format!("{}  {state}{progress}\n{}", run.id, run.question))?;
     Ok(ExitCode::SUCCESS)
 }
 

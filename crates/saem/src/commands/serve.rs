@@ -14,6 +14,7 @@ use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
+use engine::research::Research;
 use engine::tools::Host;
 use engine::{NewDocument, Outcome};
 use server::api::{self, Api};
@@ -180,11 +181,13 @@ async fn run(
         Purpose::Conformance => Mcp::under_test(parts)?,
     };
     let audience = if purpose == Purpose::Kit { Audience::Kit } else { Audience::Callers };
+    let research = wiring::research::service(&config, &installation).await?;
     let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
     let ways = Ways {
         copilot: copilot.clone(),
+        research: research.clone(),
         mcp: &mcp,
         host,
         catalogue: catalogue.clone(),
@@ -195,6 +198,7 @@ async fn run(
     installation.knowledge.resume().await?;
     copilot.resume().await?;
     wired.service.resume().await?;
+    research.resume().await?;
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
@@ -237,6 +241,7 @@ async fn run(
 /// What stands behind the ways in.
 struct Ways<'a> {
     copilot: Copilot,
+    research: Research,
     mcp: &'a Mcp,
     host: Host,
     catalogue: Catalogue,
@@ -250,7 +255,7 @@ fn server(
     metrics: Arc<Metrics>,
     ways: Ways<'_>,
 ) -> Result<Server> {
-    let Ways { copilot, mcp, host, catalogue, wired } = ways;
+    let Ways { copilot, research, mcp, host, catalogue, wired } = ways;
     let upload_bytes_max = (config.server.body_mebibytes_max as u64) << 20;
     let settings = Settings {
         limits: limits(config),
@@ -286,6 +291,8 @@ fn server(
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
         copilot,
+        research,
+        tasks: installation.tasks().clone(),
         host,
         desk: wiring::tools::desk(config),
         doctor: Arc::new(Patient::of(config, installation)),

@@ -9,4 +9,8 @@ use super::Secret;
 pub(crate) struct Research {
     pub(crate) providers: Vec<String>,
     pub(crate) keys: Vec<Secret>,
+    /// Runs of a server that search and write at a time.
+    pub(crate) runs_max: usize,
+    /// Seconds after which a plan is followed that nobody has objected to.
+    pub(crate) plan_seconds: u64,
 }

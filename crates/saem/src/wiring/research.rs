@@ -4,12 +4,21 @@ use std::sync::Arc;
 
 use agent::ports::Searches;
 use anyhow::{Result, bail};
-use engine::research::{PageTexts, ResearchParts, Researcher};
+use engine::research::{PageTexts, Research, ResearchParts, ResearchRules, Researcher};
 use sources::search::{ProviderKey, ProviderKind, ProviderSettings, WebSearches};
 
 use super::{Installation, copilot};
 use crate::config::{self, Config};
 use crate::system::{SystemClock, SystemEntropy};
+
+/// Research for the callers of a server.
+pub(crate) async fn service(config: &Config, installation: &Installation) -> Result<Research> {
+    let rules = ResearchRules {
+        runs_max: config.research.runs_max,
+        plan_seconds: config.research.plan_seconds,
+    };
+    Ok(Research::new(researcher(config, installation).await?, rules))
+}
 
 /// Research over an installation's documents, and where the configuration lets it search.
 pub(crate) async fn researcher(config: &Config, installation: &Installation) -> Result<Researcher> {
@@ -73,7 +82,7 @@ mod tests {
 
     fn settings(providers: &[&str]) -> config::Research {
         let providers = providers.iter().map(|name| (*name).to_owned()).collect();
-        config::Research { providers, keys: vec![] }
+        config::Research { providers, keys: vec![], runs_max: 1, plan_seconds: 1 }
     }
 
     #[test]

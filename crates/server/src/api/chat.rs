@@ -230,8 +230,9 @@ async fn show(
     Query(query): Query<TurnsQuery>,
 ) -> Result<Json<SessionBody>, Problem> {
     let count = query.count.unwrap_or(TURNS);
-    let page = api.copilot.session_page(&caller.tenant, &session(&id)?, query.before, count);
-    Ok(Json(SessionBody::of(page.await?, query.html)))
+    let id = session(&id)?;
+    let page = api.copilot.session_page(&caller.tenant, &id, query.before, count).await?;
+    Ok(Json(SessionBody::of(page, query.html)))
 }
 
 async fn rename(

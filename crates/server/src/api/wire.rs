@@ -5,6 +5,7 @@ pub mod chat;
 pub mod chunks;
 pub mod cost;
 pub mod logins;
+pub mod research;
 pub mod tools;
 
 use std::collections::BTreeMap;

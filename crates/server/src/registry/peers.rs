@@ -250,7 +250,7 @@ async fn send(
         let piece = asked.next().await?;
         Some((Ok::<_, Infallible>(piece.into()), asked))
     });
-    Ok(events::respond(pieces))
+    Ok(events::event_stream(pieces))
 }
 
 fn no_id(error: impl std::fmt::Display) -> Problem {

@@ -1,7 +1,7 @@
 //! The promise of `Journals`.
 
 use agent::identity::Timestamp;
-use agent::ports::{Journals, NewEntries, PortError};
+use agent::ports::{Journals, NewEntries, PortError, RunList};
 use agent::research::journal::{Entry, Event, Steering};
 use agent::research::message::{ProviderId, Uuid};
 use agent::research::order::{
@@ -28,6 +28,10 @@ pub fn order(number: u8) -> Order {
         limits: RunLimits::default(),
         budget: RunBudget::default(),
     }
+}
+
+fn listed(limit: usize) -> RunList {
+    RunList { limit, ..RunList::default() }
 }
 
 fn entry(at: u64) -> Entry {
@@ -70,11 +74,17 @@ pub async fn keeps_its_promise(journals: &dyn Journals) {
     assert!(journals.take_over(&mine, first.id).await.unwrap().is_none());
     assert!(journals.take_over(&mine, order(9).id).await.unwrap().is_none());
 
-    let lines = journals.runs(&mine, 9).await.unwrap();
+    let lines = journals.runs(&mine, listed(9)).await.unwrap();
     let shown: Vec<(Uuid, Option<EndReason>)> =
         lines.iter().map(|line| (line.id, line.ended)).collect();
     assert_eq!(shown, [(second.id, None), (first.id, end)]);
-    assert_eq!(journals.runs(&mine, 1).await.unwrap().len(), 1);
+    assert_eq!(journals.runs(&mine, listed(1)).await.unwrap(), lines[..1]);
+    let after = Some((lines[0].begun_at, lines[0].id));
+    let rest = journals.runs(&mine, RunList { after, ..listed(9) }).await.unwrap();
+    assert_eq!(rest, lines[1..]);
+    let of = |name: &str| RunList { principal: Some(name.to_owned()), ..listed(9) };
+    assert_eq!(journals.runs(&mine, of("owner")).await.unwrap(), lines);
+    assert!(journals.runs(&mine, of("somebody")).await.unwrap().is_empty());
     let mut unfinished = journals.unfinished().await.unwrap();
     unfinished.sort();
     let mut expected = vec![(mine.clone(), second.id), (other.clone(), first.id)];

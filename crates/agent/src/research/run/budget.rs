@@ -95,15 +95,20 @@ impl Run {
         Some(Timestamp(self.started.0.saturating_add(milliseconds)))
     }
 
-    pub(super) fn tell_budget(&mut self) {
+    /// What is used of each budget, and what is allowed.
+    pub(super) fn budget(&self) -> Vec<BudgetPart> {
         let part =
             |(name, used, allowed, _): Part| BudgetPart { name: name.to_owned(), used, allowed };
+        self.parts().into_iter().map(part).collect()
+    }
+
+    pub(super) fn tell_budget(&mut self) {
         let exceeded = self
             .parts()
             .into_iter()
             .find(|(_, _, _, reason)| Some(*reason) == self.ended)
             .map(|(name, ..)| name.to_owned());
-        let parts = self.parts().into_iter().map(part).collect();
+        let parts = self.budget();
         self.say(Party::System, BudgetUpdate { parts, exceeded });
     }
 }

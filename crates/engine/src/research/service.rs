@@ -1,0 +1,294 @@
+//! Research in a server: runs of many callers, each seen and steered by its own alone, some at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use agent::identity::{Principal, Timestamp};
+use agent::names::TenantId;
+use agent::ports::{KeptRun, Page, RunLine, RunList};
+use agent::research::journal::Steering;
+use agent::research::message::{ProviderId, Uuid};
+use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
+use agent::research::report::Report;
+use agent::research::run::{Run, Status};
+
+use super::live::{Line, Live, Watching};
+use super::{Researcher, Wanted};
+use crate::error::EngineError;
+
+/// Runs of a tenant that may be unfinished at a time: each is held in memory.
+const UNFINISHED_MAX: usize = 100;
+
+/// Runs of one page.
+const PAGE_MAX: usize = 200;
+
+/// Messages of one answer.
+const MESSAGES_MAX: usize = 1_000;
+
+/// Numbers of the configuration.
+#[derive(Debug, Clone, Copy)]
+pub struct ResearchRules {
+    /// Runs that make calls at a time; the others wait.
+    pub runs_max: usize,
+    /// Seconds after which a plan is followed that nobody has objected to.
+    pub plan_seconds: u64,
+}
+
+impl Default for ResearchRules {
+    fn default() -> Self {
+        Self { runs_max: 4, plan_seconds: 60 }
+    }
+}
+
+/// What somebody asks for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub question: String,
+    /// Where to search; empty for wherever it can be.
+    pub sources: Vec<ProviderId>,
+    /// None for the usual wait.
+    pub approval: Option<Approval>,
+    pub budget: RunBudget,
+}
+
+/// A run as its owner sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunView {
+    pub line: RunLine,
+    /// None in a list, of a run that nobody works on here.
+    pub status: Option<Status>,
+    /// Somebody works on it here, or would if there were a seat.
+    pub is_on_its_way: bool,
+}
+
+type Key = (TenantId, Uuid);
+
+/// Makes runs for callers. Cheap to clone.
+#[derive(Clone)]
+pub struct Research {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    researcher: Researcher,
+    rules: ResearchRules,
+    /// Runs that somebody works on, or that somebody watches.
+    lives: Mutex<HashMap<Key, Weak<Live>>>,
+}
+
+impl Research {
+    #[must_use]
+    pub fn new(researcher: Researcher, rules: ResearchRules) -> Self {
+        let researcher = researcher.with_seats(rules.runs_max);
+        Self { inner: Arc::new(Inner { researcher, rules, lives: Mutex::default() }) }
+    }
+
+    /// Takes up what was unfinished when the last process ended.
+    pub async fn resume(&self) -> Result<(), EngineError> {
+        for (tenant, id) in self.inner.researcher.parts.journals.unfinished().await? {
+            if let Err(error) = self.take_up(&tenant, id).await {
+                tracing::warn!(%error, run = %id, "a research run was not taken up");
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a run. It goes on by itself.
+    pub async fn create(
+        &self,
+        principal: &Principal,
+        asked: Asked,
+    ) -> Result<RunView, EngineError> {
+        let Asked { question, sources, approval, budget } = asked;
+        let unfinished = self.inner.researcher.parts.journals.unfinished().await?;
+        let theirs = unfinished.iter().filter(|(tenant, _)| *tenant == principal.tenant).count();
+        if theirs >= UNFINISHED_MAX {
+            return Err(EngineError::Conflict(format!(
+                "{theirs} runs are unfinished: wait for one of them, or stop one"
+            )));
+        }
+        let usual = Approval::After { seconds: self.inner.rules.plan_seconds };
+        let wanted = Wanted {
+            question,
+            sources,
+            principal: principal.name.clone(),
+            approval: approval.unwrap_or(usual),
+            chooser: Chooser::Rules,
+            limits: RunLimits::default(),
+            budget,
+        };
+        let live = self.inner.researcher.start(&principal.tenant, wanted).await?;
+        self.keep(&principal.tenant, &live);
+        Ok(viewed(&live))
+    }
+
+    /// The caller's runs, the one begun last first.
+    pub async fn list(
+        &self,
+        principal: &Principal,
+        after: Option<String>,
+        limit: usize,
+    ) -> Result<Page<RunView>, EngineError> {
+        let limit = limit.clamp(1, PAGE_MAX);
+        let after = after.map(|token| read_token(&token)).transpose()?;
+        // One more, to know whether there is more.
+        let list = RunList { principal: Some(principal.name.clone()), after, limit: limit + 1 };
+        let journals = &self.inner.researcher.parts.journals;
+        let mut lines = journals.runs(&principal.tenant, list).await?;
+        let has_more = lines.len() > limit;
+        lines.truncate(limit);
+        let last = lines.last().filter(|_| has_more);
+        let next = last.map(|line| format!("{}.{}", line.begun_at.0, line.id));
+        let items = lines.into_iter().map(|line| match self.live(&principal.tenant, line.id) {
+            Some(live) => viewed(&live),
+            None => RunView { line, status: None, is_on_its_way: false },
+        });
+        Ok(Page { items: items.collect(), next })
+    }
+
+    pub async fn view(&self, principal: &Principal, id: Uuid) -> Result<RunView, EngineError> {
+        let mine = self.live(&principal.tenant, id);
+        if let Some(live) = mine.filter(|live| live.principal == principal.name) {
+            return Ok(viewed(&live));
+        }
+        let kept = self.kept(principal, id).await?;
+        let (principal, begun_at, ended) = (kept.principal.clone(), kept.begun_at, kept.ended);
+        let question = kept.order.question.clone();
+        let line = RunLine { id, question, principal, begun_at, ended };
+        Ok(RunView { line, status: Some(replayed(kept)?.status()), is_on_its_way: false })
+    }
+
+    /// Messages after this one, the oldest first.
+    pub async fn messages(
+        &self,
+        principal: &Principal,
+        id: Uuid,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Line>, EngineError> {
+        let limit = limit.clamp(1, MESSAGES_MAX);
+        let mine = self.live(&principal.tenant, id);
+        let mine = mine.filter(|live| live.principal == principal.name);
+        if let Some(lines) = mine.and_then(|live| live.lines(after, limit)) {
+            return Ok(lines);
+        }
+        let run = replayed(self.kept(principal, id).await?)?;
+        let known = usize::try_from(after).unwrap_or(usize::MAX);
+        Ok(run.messages().iter().skip(known).take(limit).map(Line::of).collect())
+    }
+
+    /// Watches a run from the message after this one.
+    pub async fn watch(
+        &self,
+        principal: &Principal,
+        id: Uuid,
+        after: u64,
+    ) -> Result<Watching, EngineError> {
+        self.at_hand(principal, id).await?.watch(after)
+    }
+
+    /// Has a run do this; it is written down when the future is ready.
+    pub async fn steer(
+        &self,
+        principal: &Principal,
+        id: Uuid,
+        steering: Steering,
+    ) -> Result<RunView, EngineError> {
+        let live = self.at_hand(principal, id).await?;
+        live.wheel().steer(steering).await?;
+        Ok(viewed(&live))
+    }
+
+    /// What a run came to.
+    pub async fn report(&self, principal: &Principal, id: Uuid) -> Result<Report, EngineError> {
+        let kept = self.kept(principal, id).await?;
+        if kept.ended.is_none() {
+            return Err(EngineError::Conflict("the report is not written yet".to_owned()));
+        }
+        replayed(kept)?.report().cloned().ok_or(EngineError::Absent { what: "report" })
+    }
+
+    /// Forgets a run and all that happened in it; one on its way is stopped.
+    pub async fn forget(&self, principal: &Principal, id: Uuid) -> Result<(), EngineError> {
+        self.kept(principal, id).await?;
+        if let Some(live) = self.live(&principal.tenant, id) {
+            // It may have ended by itself meanwhile.
+            let _ended = live.wheel().steer(Steering::Stop).await;
+        }
+        self.lives().remove(&(principal.tenant.clone(), id));
+        let journals = &self.inner.researcher.parts.journals;
+        match journals.forget_run(&principal.tenant, id).await? {
+            true => Ok(()),
+            false => Err(EngineError::Absent { what: "run" }),
+        }
+    }
+
+    /// A run for whoever watches or steers it; one that nobody works on any more is taken up.
+    async fn at_hand(&self, principal: &Principal, id: Uuid) -> Result<Arc<Live>, EngineError> {
+        let absent = EngineError::Absent { what: "run" };
+        if let Some(live) = self.live(&principal.tenant, id) {
+            if live.principal != principal.name {
+                return Err(absent);
+            }
+            let has_ended = live.status().ended.is_some();
+            if live.is_on_its_way() || has_ended {
+                return Ok(live);
+            }
+        }
+        let kept = self.kept(principal, id).await?;
+        if kept.ended.is_none() {
+            return self.take_up(&principal.tenant, id).await;
+        }
+        let by = kept.principal.clone();
+        let live = Arc::new(Live::past(&replayed(kept)?, by));
+        self.keep(&principal.tenant, &live);
+        Ok(live)
+    }
+
+    async fn take_up(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Live>, EngineError> {
+        let (live, _) = self.inner.researcher.take_up(tenant, id).await?;
+        self.keep(tenant, &live);
+        Ok(live)
+    }
+
+    /// The caller's run; somebody else's looks as if it were not there.
+    async fn kept(&self, principal: &Principal, id: Uuid) -> Result<KeptRun, EngineError> {
+        let journals = &self.inner.researcher.parts.journals;
+        let kept = journals.run(&principal.tenant, id).await?;
+        let mine = kept.filter(|kept| kept.principal == principal.name);
+        mine.ok_or(EngineError::Absent { what: "run" })
+    }
+
+    fn live(&self, tenant: &TenantId, id: Uuid) -> Option<Arc<Live>> {
+        self.lives().get(&(tenant.clone(), id))?.upgrade()
+    }
+
+    fn keep(&self, tenant: &TenantId, live: &Arc<Live>) {
+        let mut lives = self.lives();
+        lives.retain(|_, live| live.strong_count() > 0);
+        lives.insert((tenant.clone(), live.id), Arc::downgrade(live));
+    }
+
+    fn lives(&self) -> MutexGuard<'_, HashMap<Key, Weak<Live>>> {
+        self.inner.lives.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn viewed(live: &Live) -> RunView {
+    let status = Some(live.status());
+    RunView { line: live.line(), status, is_on_its_way: live.is_on_its_way() }
+}
+
+fn replayed(kept: KeptRun) -> Result<Run, EngineError> {
+    let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
+    run.map_err(|error| EngineError::Refused(error.to_string()))
+}
+
+/// Where a page has ended: when its last run was begun, and its name.
+fn read_token(token: &str) -> Result<(Timestamp, Uuid), EngineError> {
+    let read = || {
+        let (at, id) = token.split_once('.')?;
+        Some((Timestamp(at.parse().ok()?), id.parse().ok()?))
+    };
+    read().ok_or_else(|| EngineError::Refused("after: pass the next of the page before".to_owned()))
+}

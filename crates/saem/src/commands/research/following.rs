@@ -1,0 +1,219 @@
+//! Follows a run to its end: shows it, asks about its plan, and lets whoever sits there cut it short.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use agent::research::message::{Content, PlanQuestion, SearchStep, Uuid};
+use anyhow::{Context, Result, bail};
+use server::api::wire::research::{ControlBody, ControlKind, PlanBody, PlanDecision};
+
+use super::view::View;
+use crate::backend::Backend;
+use crate::backend::research::{LocalResearch, RunEvent, Word};
+use crate::input::Input;
+use crate::output::Output;
+
+/// How often a stream that was cut is opened again in a row, and the pause before each.
+const RETURNS_MAX: u32 = 5;
+const RETURN_PAUSE: Duration = Duration::from_secs(1);
+
+/// How following a run ended.
+pub(super) enum Ended {
+    Reported,
+    Without(String),
+    /// It is not over, and can be followed again.
+    Left,
+}
+
+/// What the loop was woken by.
+enum Woken {
+    Told(RunEvent),
+    Typed(Option<Vec<u8>>),
+    Interrupted,
+}
+
+pub(super) async fn follow(
+    backend: &Backend<LocalResearch>,
+    id: Uuid,
+    after: u64,
+    output: &Output,
+) -> Result<Ended> {
+    let mut follower = Follower {
+        backend,
+        id,
+        after,
+        output,
+        view: View::new(output),
+        asked: None,
+        is_cut: false,
+    };
+    let ended = follower.follow().await;
+    follower.view.clear();
+    ended
+}
+
+struct Follower<'a> {
+    backend: &'a Backend<LocalResearch>,
+    id: Uuid,
+    /// The last message that was seen.
+    after: u64,
+    output: &'a Output,
+    view: View,
+    /// The plan that the person is asked about.
+    asked: Option<PlanQuestion>,
+    /// The person has asked to write with what there is.
+    is_cut: bool,
+}
+
+impl Follower<'_> {
+    async fn follow(&mut self) -> Result<Ended> {
+        let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let input = Input::standard()?;
+        let mut watched = self.backend.watch(self.id, self.after).await?;
+        let mut returns = 0;
+        loop {
+            let woken = tokio::select! {
+                told = watched.next() => Woken::Told(told?),
+                line = input.next(), if is_person && self.asked.is_some() => Woken::Typed(line?),
+                stopped = tokio::signal::ctrl_c() => {
+                    stopped?;
+                    Woken::Interrupted
+                }
+            };
+            match woken {
+                Woken::Told(RunEvent::Said(message)) => {
+                    returns = 0;
+                    self.after = message.more.seq.unwrap_or(self.after);
+                    self.output.json(&message)?;
+                    self.heed(&message.content);
+                    self.view.take(&message);
+                }
+                Woken::Told(RunEvent::Ended { has_report: true, .. }) => {
+                    return Ok(Ended::Reported);
+                }
+                Woken::Told(RunEvent::Ended { reason, .. }) => return Ok(Ended::Without(reason)),
+                Woken::Told(RunEvent::Failed(why)) => bail!(
+                    "{why}: the run cannot go on now; later, go on with: saem research --resume {}",
+                    self.id
+                ),
+                Woken::Told(RunEvent::Cut) => {
+                    if !self.backend.is_remote() || returns == RETURNS_MAX {
+                        return Ok(Ended::Left);
+                    }
+                    returns += 1;
+                    tokio::time::sleep(RETURN_PAUSE).await;
+                    if let Ok(again) = self.backend.watch(self.id, self.after).await {
+                        watched = again;
+                    }
+                }
+                Woken::Typed(line) => self.answer(line).await?,
+                Woken::Interrupted => {
+                    if !self.cut_short().await {
+                        return Ok(Ended::Left);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks the person where the run does.
+    fn heed(&mut self, content: &Content) {
+        match content {
+            Content::PlanApproval(approval) => {
+                self.asked.clone_from(&approval.request);
+                if let Some(plan) = &self.asked {
+                    self.view.ask(plan);
+                }
+            }
+            Content::PlanningRequest(_) => self.asked = None,
+            _ => {}
+        }
+    }
+
+    async fn answer(&mut self, line: Option<Vec<u8>>) -> Result<()> {
+        let Some(plan) = self.asked.clone() else { return Ok(()) };
+        // Nobody types any more: the run does what it does without an answer.
+        let Some(line) = line else {
+            self.asked = None;
+            return Ok(());
+        };
+        let Some(body) = word(&String::from_utf8_lossy(&line), &plan) else {
+            self.view.ask(&plan);
+            return Ok(());
+        };
+        self.asked = None;
+        if let Err(error) = self.backend.steer(self.id, Word::Plan(body)).await {
+            // Too late is no fault: then it has gone on by itself.
+            self.view.say(&format!("{error:#}"));
+        }
+        Ok(())
+    }
+
+    /// Has the answer written with what there is; false if it is to be left alone.
+    async fn cut_short(&mut self) -> bool {
+        if self.is_cut {
+            return false;
+        }
+        self.is_cut = true;
+        self.view.say("Writing with what there is; Ctrl-C again leaves the run.");
+        let control =
+            ControlBody { control: ControlKind::FinishNow, instruction: None, call: None };
+        match self.backend.steer(self.id, Word::Control(control)).await {
+            Ok(_) => true,
+            Err(error) => {
+                self.view.say(&format!("{error:#}"));
+                true
+            }
+        }
+    }
+}
+
+/// What a line says about a plan; none if it says nothing that is understood.
+fn word(line: &str, plan: &PlanQuestion) -> Option<PlanBody> {
+    let (decision, steps) = match line.trim() {
+        "" | "y" | "Y" | "yes" | "네" | "ㅛ" => (PlanDecision::Approve, Vec::new()),
+        "n" | "N" | "no" | "아니요" | "ㄴ" => (PlanDecision::Refuse, Vec::new()),
+        numbers => {
+            let wanted = numbers.split([' ', ',']).filter(|word| !word.is_empty());
+            let wanted: Vec<u32> =
+                wanted.map(str::parse).collect::<Result<_, _>>().context("no number").ok()?;
+            let kept = plan.search_steps.iter().filter(|step| wanted.contains(&step.step_number));
+            let kept = (1..).zip(kept);
+            let renumbered = |(step_number, step): (u32, &SearchStep)| SearchStep {
+                step_number,
+                ..step.clone()
+            };
+            let steps: Vec<SearchStep> = kept.map(renumbered).collect();
+            if steps.is_empty() {
+                return None;
+            }
+            (PlanDecision::Edit, steps)
+        }
+    };
+    Some(PlanBody { decision, steps })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(step_number: u32) -> SearchStep {
+        let description = format!("step {step_number}");
+        let sources = vec![agent::research::message::ProviderId::local()];
+        SearchStep { step_number, description, sources, keywords: vec!["x".into()] }
+    }
+
+    #[test]
+    fn a_word_about_a_plan_follows_refuses_or_shortens_it() {
+        let search_steps = vec![step(1), step(2), step(3)];
+        let strategy = String::new();
+        let plan = PlanQuestion { strategy, search_steps, estimated_time: 1, goes_on_after: None };
+        let said = |line: &str| word(line, &plan).map(|body| (body.decision, body.steps));
+        assert_eq!(said("\n"), Some((PlanDecision::Approve, vec![])));
+        assert_eq!(said("n\n"), Some((PlanDecision::Refuse, vec![])));
+        let third = SearchStep { step_number: 2, ..step(3) };
+        assert_eq!(said("1, 3\n"), Some((PlanDecision::Edit, vec![step(1), third])));
+        assert_eq!(said("what?\n"), None);
+        assert_eq!(said("7\n"), None);
+    }
+}
