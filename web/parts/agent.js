@@ -21,7 +21,7 @@ export function cardOf(card, identifier) {
   const can = Object.entries(card.capabilities ?? {}).filter(([, value]) => value === true).map(([name]) => h("span", { class: "badge" }, named("capability", name)));
   return h("div", { class: "agent-card" },
     card.description ? h("p", { class: "described" }, card.description) : null,
-    h("dl", { class: "about" }, row("identifier", identifier ? h("code", {}, identifier) : null), row("version", card.version), row("provider", provider(card.provider)),
+    h("dl", { class: "about" }, identifier ? h("div", { class: "whole-row" }, h("dt", {}, t("agents.identifier")), h("dd", {}, h("code", {}, identifier))) : null, row("version", card.version), row("provider", provider(card.provider)),
       row("capabilities", can.length ? can : null), row("input", (card.defaultInputModes ?? []).join(", ")), row("output", (card.defaultOutputModes ?? []).join(", "))),
     spoken.length ? h("section", {}, h("h4", {}, t("agents.places")), spoken) : null,
     skills(card.skills ?? []),
