@@ -7,12 +7,6 @@ import { watchApprovals } from "./parts/approvals.js";
 import { returned } from "./parts/tool_login.js";
 import "./rooms/login.js";
 import "./rooms/chat.js";
-import "./rooms/documents.js";
-import "./rooms/research.js";
-import "./rooms/tools.js";
-import "./rooms/agents.js";
-import "./rooms/activity.js";
-import "./rooms/settings.js";
 
 const ROOMS = ["chat", "documents", "research", "tools", "agents", "activity", "settings"];
 
@@ -73,7 +67,7 @@ class App extends Part {
     return undefined;
   }
 
-  #show() {
+  async #show() {
     const main = this.querySelector("main#main");
     if (!main) return;
     const { room, rest } = place();
@@ -82,11 +76,27 @@ class App extends Part {
       else link.removeAttribute("aria-current");
     }
     document.title = `${t(`room.${room}`)} · Saem`;
+    if (!customElements.get(`saem-${room}`)) {
+      // Meanwhile somebody may have gone elsewhere.
+      if (await this.#fetched(room, main)) this.#show();
+      return;
+    }
     if (this.#room?.localName !== `saem-${room}`) {
       this.#room = document.createElement(`saem-${room}`);
       put(main, this.#room);
     }
     this.#room.open?.(rest);
+  }
+
+  /** The other rooms come when they are first opened. Says whether this one did. */
+  async #fetched(room, main) {
+    try {
+      await import(`./rooms/${room}.js`);
+      return true;
+    } catch {
+      put(main, h("div", { class: "alone" }, h("p", { role: "alert" }, t("problem.unreachable")), h("button", { type: "button", class: "primary", onclick: () => location.reload() }, t("app.reload"))));
+      return false;
+    }
   }
 }
 

@@ -58,7 +58,7 @@ class Tools extends Part {
     };
     const is_off = server.state === "off";
     return h("div", { class: "actions" },
-      server.switchable ? h("label", { class: "check switch" }, h("input", { type: "checkbox", role: "switch", checked: !is_off, onchange: (event) => set_on(event.target.checked) }), t("tools.on")) : h("small", {}, t("tools.off_by_configuration")),
+      server.switchable ? h("label", { class: "check switch" }, h("input", { type: "checkbox", role: "switch", "aria-label": `${server.name}: ${t("tools.on")}`, checked: !is_off, onchange: (event) => set_on(event.target.checked) }), t("tools.on")) : h("small", {}, t("tools.off_by_configuration")),
       server.takes_login && !is_off ? [h("button", { type: "button", onclick: () => logIn(server) }, t("tools.login")), h("button", { type: "button", class: "plain", onclick: () => logOut(server) }, t("tools.logout"))] : null);
   }
 

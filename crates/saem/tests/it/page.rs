@@ -45,7 +45,11 @@ fn pictures() -> PathBuf {
 async fn model(answer: impl Fn(&Value) -> Answer + Send + Sync + 'static) -> ModelServer {
     ModelServer::answering(Duration::ZERO, move |request| {
         let name = request["response_format"]["json_schema"]["name"].as_str();
-        if name.is_some() { played(request) } else { answer(request) }
+        match researched(request) {
+            Some(answer) => answer,
+            None if name.is_some() => played(request),
+            None => answer(request),
+        }
     })
     .await
 }
@@ -255,6 +259,35 @@ const CARRIED_OVER: (&str, &str) = (
      - What is left is added to the amount of the next period.\n- The limit is **50%** of the original amount; what is above it is lost [1].\n\n\
      | Period | Carried over |\n|---|---|\n| Monthly, quarterly | yes |\n| Yearly, fixed dates | no |",
 );
+
+/// A research model that quotes the first sentence of each source that it is shown; none for other questions.
+fn researched(request: &Value) -> Option<Answer> {
+    let name = request["response_format"]["json_schema"]["name"].as_str()?;
+    let step = |description: &str, keywords: &str| json!({"description": description, "sources": ["local"], "keywords": [keywords]});
+    let answer = match name {
+        "plan" => json!({
+            "strategy": "How budgets are carried over first, then what happens to the rest.", "estimated_seconds": 20,
+            "steps": [step("how unused budgets are carried over", "carry over budget"), step("which limits there are", "budget limit")],
+        }),
+        "assessment" => json!({
+            "relevance": 0.9, "coverage": 0.8, "needs_more_search": false, "feedback": "Both parts of the question are covered.",
+            "more_keywords": [], "structure": ["Carrying over", "Limits"],
+        }),
+        "section" => {
+            let shown = request["messages"][1]["content"].as_str()?;
+            let claims = shown.split("<<<source [").skip(1).take(3).filter_map(|source| {
+                let number: u32 = source.split(']').next()?.parse().ok()?;
+                let long = |line: &&str| line.len() > 60 && !line.starts_with('|');
+                let line = source.lines().skip(1).find(long)?.trim_start_matches(['-', '*', ' ']);
+                let quote = line.split_inclusive(". ").next()?.trim();
+                Some(json!({"text": quote, "citations": [{"source": number, "quote": quote}]}))
+            });
+            json!({"claims": claims.collect::<Vec<_>>(), "not_found": []})
+        }
+        _ => return None,
+    };
+    Some(Answer::text(answer.to_string()).using(900, 150))
+}
 
 #[tokio::test]
 async fn every_room_is_accessible_in_both_themes_and_looks_as_pictured() {
