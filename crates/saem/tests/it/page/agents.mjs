@@ -19,7 +19,7 @@ await walk(async ({ browser, page, go }) => {
   const neighbour = page.locator(".agent").filter({ hasText: "neighbour" });
   await neighbour.getByText("idle").waitFor();
   await neighbour.getByRole("button", { name: "Ask for its card" }).click();
-  await neighbour.getByText("Paints a picture.").waitFor();
+  await neighbour.getByText("Paints a picture.", { exact: true }).waitFor();
   await neighbour.getByText("up", { exact: true }).waitFor();
 
   // Registered by its address, and by its card; with the keyboard alone.
@@ -106,7 +106,7 @@ await walk(async ({ browser, page, go }) => {
   // Kept: looked at, deprecated, removed.
   await found("환율").getByRole("button", { name: "Look at it" }).click();
   const drawer = page.getByRole("dialog", { name: "환율 안내원" });
-  await drawer.getByText("오늘의 환율을 조회합니다.").waitFor();
+  await drawer.getByText("오늘의 환율을 조회합니다.", { exact: true }).waitFor();
   await accessible(page, "an agent");
   await drawer.getByRole("button", { name: "Deprecate" }).click();
   await page.getByText("Now deprecated").waitFor();
