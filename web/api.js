@@ -54,7 +54,51 @@ export const text = async (path, query) => (await send("GET", path, { query })).
 
 /** Posts, and gives each event of the answer to `on(name, data)` in order. Ends when the answer does. */
 export async function stream(path, body, on, signal) {
-  const response = await send("POST", path, { body, signal });
+  await events(await send("POST", path, { body, signal }), on);
+}
+
+/** How long to wait before a stream that was cut is taken up again, at first and at most. */
+const AGAIN_MILLISECONDS = 500;
+const AGAIN_MILLISECONDS_MAX = 8000;
+
+/**
+ * Follows a stream of numbered events. One that is cut goes on after the last number that came; `lost` hears of cuts, and
+ * `reload(after)` gets what the stream has not at hand any more and gives the number to go on from.
+ */
+export async function follow(path, { on, lost, reload, signal }) {
+  let [after, wait, is_over, has_gap] = [0, AGAIN_MILLISECONDS, false, false];
+  while (!is_over) {
+    try {
+      if (has_gap) after = await reload(after);
+      has_gap = false;
+      const response = await send("GET", path, { query: after ? { after } : {}, signal });
+      lost(false);
+      await events(response, (name, data, number) => {
+        if (number) after = Number(number);
+        wait = AGAIN_MILLISECONDS;
+        has_gap = name === "gap";
+        is_over = name === "end" || name === "failed";
+        if (!has_gap) on(name, data);
+      });
+    } catch (problem) {
+      if (problem.name === "AbortError" || (problem.status >= 400 && problem.status < 500 && problem.status !== 429)) throw problem;
+      lost(true);
+    }
+    if (!is_over && !has_gap) await pause(wait, signal);
+    wait = Math.min(wait * 2, AGAIN_MILLISECONDS_MAX);
+  }
+}
+
+/** Waits, but not when the network has just come back, nor for what nobody wants any more. */
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    window.addEventListener("online", resolve, { once: true });
+    signal?.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+  });
+}
+
+async function events(response, on) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
   for (;;) {
@@ -75,12 +119,14 @@ export async function stream(path, body, on, signal) {
 
 function tell(event, on) {
   let name = "message";
+  let number = null;
   const data = [];
   for (const line of event.split("\n")) {
     if (line.startsWith("event: ")) name = line.slice(7);
     else if (line.startsWith("data: ")) data.push(line.slice(6));
+    else if (line.startsWith("id: ")) number = line.slice(4);
   }
-  if (data.length) on(name, JSON.parse(data.join("\n")));
+  if (data.length) on(name, JSON.parse(data.join("\n")), number);
 }
 
 /** Sends a file and says how far it is, from 0 to 1; gives the job. */

@@ -4,14 +4,11 @@ import { h, icon, iconButton, set as put } from "./dom.js";
 import { Part, get, kept, on, set } from "./store.js";
 import { choose, language, t } from "./words.js";
 import { watchApprovals } from "./parts/approvals.js";
+import { returned } from "./parts/tool_login.js";
 import "./rooms/login.js";
 import "./rooms/chat.js";
-import "./rooms/documents.js";
-import "./rooms/tools.js";
-import "./rooms/activity.js";
-import "./rooms/settings.js";
 
-const ROOMS = ["chat", "documents", "tools", "activity", "settings"];
+const ROOMS = ["chat", "documents", "research", "tools", "agents", "activity", "settings"];
 
 /** The room and what is open in it, from the address. */
 export function place() {
@@ -36,6 +33,7 @@ class App extends Part {
   async #arrive() {
     try {
       set("me", await api.get("/api/me"));
+      if (await returned()) this.#show();
     } catch (problem) {
       if (problem.status === 401) { this.#signIn(); return; }
       put(this, h("main", { class: "alone" }, h("h1", {}, "Saem"), h("p", { role: "alert" }, t("problem.unreachable")),
@@ -69,7 +67,7 @@ class App extends Part {
     return undefined;
   }
 
-  #show() {
+  async #show() {
     const main = this.querySelector("main#main");
     if (!main) return;
     const { room, rest } = place();
@@ -78,11 +76,27 @@ class App extends Part {
       else link.removeAttribute("aria-current");
     }
     document.title = `${t(`room.${room}`)} · Saem`;
+    if (!customElements.get(`saem-${room}`)) {
+      // Meanwhile somebody may have gone elsewhere.
+      if (await this.#fetched(room, main)) this.#show();
+      return;
+    }
     if (this.#room?.localName !== `saem-${room}`) {
       this.#room = document.createElement(`saem-${room}`);
       put(main, this.#room);
     }
     this.#room.open?.(rest);
+  }
+
+  /** The other rooms come when they are first opened. Says whether this one did. */
+  async #fetched(room, main) {
+    try {
+      await import(`./rooms/${room}.js`);
+      return true;
+    } catch {
+      put(main, h("div", { class: "alone" }, h("p", { role: "alert" }, t("problem.unreachable")), h("button", { type: "button", class: "primary", onclick: () => location.reload() }, t("app.reload"))));
+      return false;
+    }
   }
 }
 

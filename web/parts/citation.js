@@ -20,7 +20,7 @@ export function cardFor(anchor, citation, question, { focus }) {
     h("header", {}, h("b", {}, citation.title), iconButton("close", t("app.close"), () => { close(); anchor.focus({ preventScroll: true }); close(); }, { class: "icon-button small" })),
     citation.heading_path.length ? h("p", { class: "path" }, citation.heading_path.join(" › ")) : null,
     h("blockquote", { tabindex: "0" }, marked(citation.text, words.filter((word) => word.length > 1))),
-    h("footer", {}, h("a", { href: `#/documents/${encodeURIComponent(citation.document)}/${encodeURIComponent(citation.section)}` }, t("chat.open")),
+    h("footer", {}, !citation.document ? null : h("a", { href: `#/documents/${encodeURIComponent(citation.document)}/${encodeURIComponent(citation.section)}` }, t("chat.open")),
       is_web ? h("a", { href: citation.source, target: "_blank", rel: "noopener noreferrer nofollow" }, t("chat.open_link")) : null));
   document.body.append(card);
   settle(card, anchor);

@@ -56,6 +56,30 @@ export function stack(title, parts, format) {
   return h("figure", {}, h("div", { class: "stack", role: "img", "aria-label": title }, pieces), h("ul", { class: "legend" }, legend));
 }
 
+/** Lines over steps, each value from 0 to 1. */
+export function lines(title, steps, series) {
+  const [wide, left] = [320, 40];
+  const inner = { width: wide - left - 14, height: HEIGHT - TOP - BOTTOM };
+  const x = (place) => left + (steps.length > 1 ? (place / (steps.length - 1)) * inner.width : inner.width / 2);
+  const y = (value) => TOP + inner.height * (1 - value);
+  const grid = [0, 0.5, 1].flatMap((value) => [
+    svg("line", { class: "grid", x1: left, x2: wide - 4, y1: y(value), y2: y(value) }),
+    svg("text", { class: "axis", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, `${value * 100}%`)]);
+  const names = steps.map((name, place) => svg("text", { class: "axis", x: x(place), y: HEIGHT - 5, "text-anchor": "middle" }, name));
+  const drawn = series.flatMap(({ name, values }, tone) => [
+    svg("polyline", { class: `line stroke-${tone}`, points: values.map((value, place) => `${x(place)},${y(value)}`).join(" ") }),
+    ...values.map((value, place) => svg("circle", { class: `dot stroke-${tone}`, cx: x(place), cy: y(value), r: 4 }, svg("title", {}, `${name} ${steps[place]}: ${Math.round(value * 100)}%`)))]);
+  const legend = series.map(({ name, values }, tone) => h("li", {}, h("i", { class: `tone-${tone}`, "aria-hidden": "true" }), name, h("b", {}, `${Math.round((values.at(-1) ?? 0) * 100)}%`)));
+  return h("figure", { class: "scores" }, h("figcaption", {}, title), svg("svg", { class: "plot", viewBox: `0 0 ${wide} ${HEIGHT}`, role: "img", "aria-label": title }, ...grid, ...names, ...drawn), h("ul", { class: "legend" }, legend));
+}
+
+/** How much of something is used, of how much there is if that is bounded. */
+export function meter(name, used, allowed, format) {
+  const words = allowed === null ? format(used) : `${format(used)} / ${format(allowed)}`;
+  const bar = allowed === null ? null : h("progress", { max: Math.max(allowed, 1), value: Math.min(used, allowed), "aria-label": `${name}: ${words}` });
+  return h("div", { class: "meter" }, h("span", {}, name), h("span", { class: "bar-value" }, words), bar);
+}
+
 function spoken(title, points, format) {
   const rows = points.filter((point) => point.value > 0).map((point) => h("tr", {}, h("th", { scope: "row" }, point.name), h("td", {}, format(point.value))));
   return h("table", { class: "spoken" }, h("caption", {}, title), h("tbody", {}, rows));

@@ -108,7 +108,7 @@ export class SessionList {
 
   async #export(session) {
     try {
-      const whole = await api.get(`/api/sessions/${api.id(session.id)}`);
+      const whole = await allTurns(session.id);
       const name = (whole.title || "saem").replace(/[\\/:*?"<>|\s]+/g, "-").slice(0, 60);
       download(`${name}.md`, asMarkdown(whole), "text/markdown");
     } catch (problem) {
@@ -117,9 +117,23 @@ export class SessionList {
   }
 }
 
+/** A conversation with all its turns, fetched page by page from its end. */
+async function allTurns(id) {
+  const path = `/api/sessions/${api.id(id)}`;
+  const whole = await api.get(path);
+  let turns = [...(whole.said ?? []), ...whole.turns];
+  while (turns.length && turns[0].number > whole.first_turn) {
+    const page = await api.get(path, { before: turns[0].number });
+    const more = [...(page.said ?? []), ...page.turns];
+    if (!more.length) break;
+    turns = [...more, ...turns];
+  }
+  return { ...whole, turns };
+}
+
 function asMarkdown(session) {
   const turn = (one) => {
-    const sources = one.citations.map((citation) => `[${citation.number}] ${citation.title} — ${citation.source}`);
+    const sources = (one.citations ?? []).map((citation) => `[${citation.number}] ${citation.title} — ${citation.source}`);
     return [`## ${one.question}`, `*${moment(one.at)}*`, one.answer, sources.join("\n")].filter(Boolean).join("\n\n");
   };
   return `# ${session.title || t("chat.untitled")}\n\n${session.turns.map(turn).join("\n\n")}\n`;

@@ -1,7 +1,7 @@
 // One turn: the question, what Saem is doing, the answer as it grows, its sources, and what can be done with it.
 import { h, icon, iconButton, set as put } from "../dom.js";
 import { show } from "../rich.js";
-import { money, named, number, said, seconds, t } from "../words.js";
+import { moment, money, named, number, said, seconds, t } from "../words.js";
 import { cardFor } from "./citation.js";
 import { copy } from "./dialogs.js";
 import { how } from "./how.js";
@@ -24,6 +24,7 @@ export class TurnView {
     this.rich.addEventListener("mouseover", (event) => this.#cite(event));
     this.rich.addEventListener("focusin", (event) => this.#cite(event));
     if (turn.id) this.done(turn);
+    else if (turn.number) this.#said(turn);
     else this.doing({ doing: "thinking" });
   }
 
@@ -68,6 +69,16 @@ export class TurnView {
     show(this.rich, { keep: 0, blocks: turn.html ?? [] });
     this.#nameCitations();
     put(this.rest, this.#notes(), this.#menu(), this.#sources(), this.#actions());
+  }
+
+  /** A turn of which only the words are kept: its numbers lead nowhere any more. */
+  #said(turn) {
+    this.now.hidden = true;
+    show(this.rich, { keep: 0, blocks: turn.html ?? [] });
+    for (const mark of this.rich.querySelectorAll("button.cite")) mark.disabled = true;
+    put(this.rest, h("footer", { class: "actions" }, iconButton("copy", t("chat.copy"), () => copy(turn.answer)),
+      iconButton("retry", t("chat.retry"), () => this.#ask(turn.question)),
+      h("span", { class: "facts" }, [moment(turn.at), turn.is_complete ? null : t("outcome.incomplete")].filter(Boolean).join(" · "))));
   }
 
   stopped() {
@@ -140,4 +151,9 @@ export class TurnView {
     const citation = mark && this.#citation(mark);
     if (citation) cardFor(mark, citation, this.#turn.question, { focus: event.type === "click" });
   }
+}
+
+/** The place of a turn that is on its way, or that is not kept any more. */
+export function missing(place, is_gone) {
+  return h("article", { class: "turn missing" }, h("p", { class: "quiet" }, t(is_gone ? "chat.gone" : "chat.coming", { number: number(place) })));
 }

@@ -2,17 +2,21 @@
 import * as api from "../api.js";
 import { h, iconButton, set as put } from "../dom.js";
 import { Part, get, set } from "../store.js";
-import { number, t } from "../words.js";
+import { t } from "../words.js";
 import { attended, look } from "../parts/approvals.js";
 import { Composer } from "../parts/composer.js";
 import { failed, notice } from "../parts/dialogs.js";
+import { LongTalk } from "../parts/long_talk.js";
 import { SessionList } from "../parts/sessions.js";
-import { TurnView } from "../parts/turn.js";
+import { TurnView, missing } from "../parts/turn.js";
 import { welcome } from "../parts/welcome.js";
 import "../parts/memory.js";
 
-/** Turns that are drawn at once; earlier ones when they are asked for. */
-const DRAWN = 40;
+/** Turns that are fetched at once; earlier ones when they come into sight. */
+const PAGE = 60;
+
+/** How tall a turn is before anybody has seen it, in pixels. */
+const GUESS = 260;
 
 /** How near to the end a reader is who wants to follow it, in pixels. */
 const NEAR = 120;
@@ -22,10 +26,9 @@ const running = new Set();
 
 class Chat extends Part {
   #session = null;
-  #turns = [];
-  #drawnFrom = 0;
-  /** Turns that the server does not show any more. */
-  #unshown = 0;
+  /** The oldest turn that is kept. */
+  #from = 1;
+  #fetching = false;
   /** The turn under way in this conversation. */
   #now = null;
 
@@ -34,6 +37,7 @@ class Chat extends Part {
     this.talk = h("div", { class: "talk", tabindex: "0", role: "region", "aria-label": t("room.chat") });
     this.turns = h("div", { class: "turns" });
     this.talk.append(this.turns);
+    this.long = new LongTalk(this.talk, { guess: GUESS, draw: (item) => this.#drawn(item), seen: (first, last) => this.#fetchMissing(first, last) });
     this.composer = new Composer({ send: (question, attach) => this.ask(question, attach), stop: () => this.stop() });
     this.heading = h("h1", {});
     this.memory = h("div", { class: "beside", hidden: !get("memoryOpen") });
@@ -56,10 +60,10 @@ class Chat extends Part {
   async open([id]) {
     this.classList.remove("listing");
     const wanted = id || null;
-    if (wanted === this.#session && this.#turns.length) return;
+    if (wanted === this.#session && this.long.items.length) return;
     this.#session = wanted;
     set("session", wanted);
-    this.#turns = [];
+    this.long.show([]);
     this.#now = [...running].find((turn) => wanted && turn.session === wanted) ?? null;
     this.composer.setBusy(this.#now !== null);
     this.#title();
@@ -67,7 +71,7 @@ class Chat extends Part {
     if (!wanted) { this.#empty(); return; }
     put(this.turns, h("p", { class: "quiet" }, t("app.loading")));
     try {
-      const session = await api.get(`/api/sessions/${api.id(wanted)}`, { html: true });
+      const session = await api.get(`/api/sessions/${api.id(wanted)}`, { html: true, count: PAGE });
       if (this.#session === wanted) this.#show(session);
     } catch (problem) {
       if (problem.status === 404) { location.hash = "#/chat"; return; }
@@ -75,28 +79,44 @@ class Chat extends Part {
     }
   }
 
-  #show({ turns, turns_said }) {
-    this.#unshown = Math.max(0, turns_said - turns.length);
-    this.#turns = turns.map((turn) => this.#view(turn));
-    if (this.#now) this.#turns.push(this.#now.view);
-    this.#drawnFrom = Math.max(0, turns.length - DRAWN);
-    this.#drawTurns();
-    this.#toEnd();
+  /** All turns have their place at once; those that are not there yet come when they are looked at. */
+  #show({ said = [], turns, turns_said, first_turn }) {
+    this.#from = Math.max(1, first_turn);
+    const items = Array.from({ length: Math.max(0, turns_said - this.#from + 1) }, (_, place) => ({ number: this.#from + place }));
+    for (const turn of [...said, ...turns]) items[turn.number - this.#from] = { number: turn.number, turn };
+    if (this.#now) items.push({ view: this.#now.view });
+    put(this.turns, this.long.element);
+    this.long.show(items);
+    this.long.toEnd();
   }
 
-  #drawTurns() {
-    const earlier = this.#drawnFrom > 0
-      ? h("button", { type: "button", class: "plain earlier", onclick: () => this.#earlier() }, t("chat.earlier"))
-      : this.#unshown > 0 ? h("p", { class: "quiet earlier" }, t("chat.unshown", { count: number(this.#unshown) })) : null;
-    put(this.turns, earlier, this.#turns.slice(this.#drawnFrom).map((view) => view.element));
+  #drawn({ number, turn, view, is_gone }) {
+    if (view) return view.element;
+    return turn ? this.#view(turn).element : missing(number, is_gone);
   }
 
-  /** Draws more of the past, and leaves what is read where it is. */
-  #earlier() {
-    const fromEnd = this.talk.scrollHeight - this.talk.scrollTop;
-    this.#drawnFrom = Math.max(0, this.#drawnFrom - DRAWN);
-    this.#drawTurns();
-    this.talk.scrollTop = this.talk.scrollHeight - fromEnd;
+  /** Fetches what is in sight and not there yet. */
+  async #fetchMissing(first, last) {
+    const wanted = this.long.items.slice(first, last).filter((item) => item.number && !item.turn && !item.is_gone);
+    if (!wanted.length || this.#fetching || !this.#session) return;
+    const session = this.#session;
+    const before = wanted.at(-1).number + 1;
+    this.#fetching = true;
+    try {
+      const { said = [], turns } = await api.get(`/api/sessions/${api.id(session)}`, { html: true, before, count: PAGE });
+      if (session !== this.#session) return;
+      const there = new Map([...said, ...turns].map((turn) => [turn.number, turn]));
+      this.long.items.forEach((item, place) => {
+        const is_meant = item.number && !item.turn && item.number < before && item.number >= before - PAGE;
+        if (is_meant) this.long.change(place, there.has(item.number) ? { number: item.number, turn: there.get(item.number) } : { number: item.number, is_gone: true });
+      });
+    } catch (problem) {
+      failed(problem);
+      return;
+    } finally {
+      this.#fetching = false;
+    }
+    this.long.place();
   }
 
   #view(turn) {
@@ -112,14 +132,6 @@ class Chat extends Part {
     this.heading.textContent = this.#session ? known?.title || t("chat.untitled") : t("chat.new");
   }
 
-  #toEnd() {
-    this.talk.scrollTop = this.talk.scrollHeight;
-  }
-
-  #isNearEnd() {
-    return this.talk.scrollHeight - this.talk.scrollTop - this.talk.clientHeight < NEAR;
-  }
-
   /** Asks, and shows the answer as it comes. */
   async ask(question, attach = []) {
     if (this.#now) return;
@@ -127,10 +139,9 @@ class Chat extends Part {
     const turn = { view, session: this.#session, stopper: new AbortController() };
     this.#now = turn;
     running.add(turn);
-    if (!this.#turns.length) put(this.turns);
-    this.#turns.push(view);
-    this.turns.append(view.element);
-    this.#toEnd();
+    if (!this.long.element.isConnected) put(this.turns, this.long.element);
+    this.long.add({ view });
+    this.long.toEnd();
     this.composer.setBusy(true);
     try {
       await attended(this.#follow(turn, { question, ...(attach.length ? { attach } : {}) }));
@@ -151,14 +162,14 @@ class Chat extends Part {
     const { view, session, stopper } = turn;
     let is_over = false;
     const told = (name, data) => {
-      const follow = this.#isNearEnd();
+      const follow = this.long.isNearEnd(NEAR);
       if (name === "doing") {
         view.doing(data);
         if (data.doing === "awaiting_approval") look();
       } else if (name === "text") view.text(data);
       else if (name === "done") { is_over = true; view.done(data); this.#kept(turn, data); }
       else if (name === "failed") { is_over = true; view.failed(new api.Problem(data)); }
-      if (follow) this.#toEnd();
+      if (follow) this.long.toEnd();
     };
     await api.stream("/api/chat", { ...asked, html: true, ...(session ? { session } : {}) }, told, stopper.signal);
     if (!is_over) throw new api.Problem({ code: "broke_off" });

@@ -5,6 +5,7 @@ import { Part, may } from "../store.js";
 import { moment, named, number, said, t } from "../words.js";
 import { attended } from "../parts/approvals.js";
 import { failed, notice, shown } from "../parts/dialogs.js";
+import { logIn, logOut } from "../parts/tool_login.js";
 
 class Tools extends Part {
   draw() {
@@ -38,8 +39,27 @@ class Tools extends Part {
       h("header", {}, h("h3", {}, server.name), h("span", { class: `badge ${kinds[server.state] ?? ""}` }, named("state", server.state)), server.trusted ? h("span", { class: "badge" }, t("tools.trusted")) : null),
       h("p", { class: "quiet" }, h("code", {}, server.launch), server.version ? ` · MCP ${server.version}` : null, server.state === "up" ? ` · ${t("tools.count", { count: number(server.tools) })}` : null),
       server.reason ? h("p", { class: "trouble" }, server.reason) : null,
+      this.#doors(server),
       server.refused.length ? h("details", {}, h("summary", {}, t("tools.left_out")), h("ul", {}, server.refused.map((line) => h("li", {}, line)))) : null,
       server.state === "off" ? null : h("details", { ontoggle: open }, h("summary", {}, t("tools.offers")), offers));
+  }
+
+  /** Switching a server on or off, and logging in where it wants to know who comes. */
+  #doors(server) {
+    if (!may("admin")) return null;
+    const set_on = async (enabled) => {
+      try {
+        await api.patch(`/api/tool-servers/${api.id(server.id)}`, { enabled });
+        notice(t(enabled ? "tools.is_on" : "tools.is_off", { name: server.name }));
+        this.load();
+      } catch (problem) {
+        failed(problem);
+      }
+    };
+    const is_off = server.state === "off";
+    return h("div", { class: "actions" },
+      server.switchable ? h("label", { class: "check switch" }, h("input", { type: "checkbox", role: "switch", "aria-label": `${server.name}: ${t("tools.on")}`, checked: !is_off, onchange: (event) => set_on(event.target.checked) }), t("tools.on")) : h("small", {}, t("tools.off_by_configuration")),
+      server.takes_login && !is_off ? [h("button", { type: "button", onclick: () => logIn(server) }, t("tools.login")), h("button", { type: "button", class: "plain", onclick: () => logOut(server) }, t("tools.logout"))] : null);
   }
 
   #offers(server, { resources, prompts }) {

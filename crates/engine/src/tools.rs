@@ -23,6 +23,7 @@ mod login;
 mod pinning;
 mod relay;
 mod settings;
+mod switches;
 #[cfg(test)]
 mod tests;
 

@@ -45,6 +45,8 @@ pub struct Api {
     pub catalogue: Catalogue,
     /// The address of this server as others know it, for what the catalogue publishes.
     pub registry_address: Option<String>,
+    /// Whether this server is an agent itself, with a card of its own.
+    pub is_agent: bool,
 }
 
 const READ: Access = Access::Needs(Scope::Read);

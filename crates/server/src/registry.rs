@@ -1,6 +1,7 @@
 //! The catalogue of agents over HTTP: `/registry/…`, with the API of ARD and its manifest, and our own for owners and keepers.
 
 mod ard;
+mod peers;
 mod wire;
 
 use a2a::card::{BareCard, at_path};
@@ -44,6 +45,7 @@ const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 pub(crate) fn routes() -> Vec<Route<Api>> {
     const OK: StatusCode = StatusCode::OK;
     let mut routes = ard::routes();
+    routes.extend(peers::routes());
     routes.extend(vec![
         Route::get("/registry/find", OPEN, "Finds agents by skill, tag, words and more", find)
             .query::<FindAgentsQuery>()

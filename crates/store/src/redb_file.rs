@@ -210,6 +210,7 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         transaction.open_table(tables::RECORDS)?;
         transaction.open_table(tables::LEDGER)?;
         transaction.open_table(tables::TOOL_PINS)?;
+        transaction.open_table(tables::TOOL_SWITCHES)?;
         transaction.open_table(tables::TOOL_APPROVALS)?;
         transaction.open_table(tables::ACTIVITY)?;
         transaction.open_table(tables::TASKS)?;

@@ -82,6 +82,26 @@ impl Sessions for RedisSessions {
         Box::pin(self.link.within(self.newest(tenant, id, "said", limit.min(SAID_MAX))))
     }
 
+    fn said_before<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a SessionId,
+        before: u64,
+        limit: usize,
+        _now: Timestamp,
+    ) -> Later<'a, Vec<SaidTurn>> {
+        Box::pin(self.link.within(async move {
+            let limit = limit.min(SAID_MAX);
+            if limit == 0 {
+                return Ok(Vec::new());
+            }
+            let mut command = read_command(tenant.as_str(), id.as_str(), "said_before");
+            command.arg(limit).arg(before);
+            let rows: Option<Vec<String>> = self.link.ask(&command).await?;
+            rows.unwrap_or_default().iter().map(|row| from_json(row)).collect()
+        }))
+    }
+
     fn records<'a>(
         &'a self,
         tenant: &'a TenantId,

@@ -70,6 +70,17 @@ impl Sessions for Store {
         limit: usize,
         now: Timestamp,
     ) -> Later<'a, Vec<SaidTurn>> {
+        self.said_before(tenant, id, u64::MAX, limit, now)
+    }
+
+    fn said_before<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a SessionId,
+        before: u64,
+        limit: usize,
+        now: Timestamp,
+    ) -> Later<'a, Vec<SaidTurn>> {
         let (tenant, id) = (tenant.clone(), id.clone());
         Box::pin(self.read(move |transaction| {
             if live(transaction, &tenant, &id, now)?.is_none() {
@@ -77,7 +88,7 @@ impl Sessions for Store {
             }
             let said = transaction.open_table(tables::SAID)?;
             let key = |number| (tenant.as_str(), id.as_str(), number);
-            let rows = said.range(key(0)..=key(u64::MAX))?.rev().take(limit.min(SAID_MAX));
+            let rows = said.range(key(0)..key(before))?.rev().take(limit.min(SAID_MAX));
             let newest: Result<Vec<SaidTurn>, redb::Error> =
                 rows.map(|row| from_row(row?.1.value())).collect();
             newest.map(oldest_first)

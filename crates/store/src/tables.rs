@@ -67,6 +67,9 @@ pub(crate) const LEDGER: TableDefinition<(&str, u32, &str, &str, &str), &[u8]> =
 /// (tenant, server) → pins of its tools.
 pub(crate) const TOOL_PINS: TableDefinition<(&str, &str), &[u8]> =
     TableDefinition::new("tool_pins");
+/// (tenant, server) → whether somebody has switched it on or off.
+pub(crate) const TOOL_SWITCHES: TableDefinition<(&str, &str), bool> =
+    TableDefinition::new("tool_switches");
 /// (tenant, tool, person, session or nothing for always) → yes.
 pub(crate) const TOOL_APPROVALS: TableDefinition<(&str, &str, &str, &str), &[u8]> =
     TableDefinition::new("tool_approvals");

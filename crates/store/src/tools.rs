@@ -40,6 +40,37 @@ impl ToolRecords for Store {
         }))
     }
 
+    fn switches<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<(ServerId, bool)>> {
+        let tenant = tenant.clone();
+        Box::pin(self.look_up(move |transaction| {
+            let table = transaction.open_table(tables::TOOL_SWITCHES)?;
+            let mut switches = Vec::new();
+            for row in table.range((tenant.as_str(), "")..=(tenant.as_str(), LAST))? {
+                let (key, is_on) = row?;
+                // What is no id any more names nothing that could be switched.
+                if let Ok(server) = key.value().1.parse() {
+                    switches.push((server, is_on.value()));
+                }
+            }
+            Ok(switches)
+        }))
+    }
+
+    fn switch<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        server: &'a ServerId,
+        is_on: bool,
+        audit: AuditEntry,
+    ) -> Later<'a, ()> {
+        let (tenant, server) = (tenant.clone(), server.clone());
+        Box::pin(self.writer.write(move |transaction| {
+            let mut table = transaction.open_table(tables::TOOL_SWITCHES)?;
+            table.insert((tenant.as_str(), server.as_str()), is_on)?;
+            audit::append(transaction, &tenant, &audit)
+        }))
+    }
+
     fn approve<'a>(
         &'a self,
         tenant: &'a TenantId,

@@ -118,6 +118,21 @@ impl Sessions for MemorySessions {
         later(self.newest(&key, limit.min(SAID_MAX), now, TurnRecord::said))
     }
 
+    fn said_before<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a SessionId,
+        before: u64,
+        limit: usize,
+        now: Timestamp,
+    ) -> Later<'a, Vec<SaidTurn>> {
+        let key = (tenant.clone(), id.clone());
+        later(self.newest(&key, SAID_MAX, now, TurnRecord::said).map(|mut said| {
+            said.retain(|turn| turn.number < before);
+            said.split_off(said.len().saturating_sub(limit))
+        }))
+    }
+
     fn records<'a>(
         &'a self,
         tenant: &'a TenantId,

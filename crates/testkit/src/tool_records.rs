@@ -17,6 +17,7 @@ pub struct MemoryToolRecords(Mutex<Rows>);
 #[derive(Debug, Default)]
 struct Rows {
     pins: BTreeMap<(TenantId, ServerId), Pins>,
+    switches: BTreeMap<(TenantId, ServerId), bool>,
     approvals: Vec<(TenantId, Approval)>,
     activity: Vec<(TenantId, Activity)>,
     broken: BTreeSet<ServerId>,
@@ -53,6 +54,25 @@ impl ToolRecords for MemoryToolRecords {
         _audit: AuditEntry,
     ) -> Later<'a, ()> {
         self.with(|rows| drop(rows.pins.insert((tenant.clone(), server.clone()), pins)))
+    }
+
+    fn switches<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<(ServerId, bool)>> {
+        self.with(|rows| {
+            let own = rows.switches.iter().filter(|((of, _), _)| of == tenant);
+            own.map(|((_, server), is_on)| (server.clone(), *is_on)).collect()
+        })
+    }
+
+    fn switch<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        server: &'a ServerId,
+        is_on: bool,
+        _audit: AuditEntry,
+    ) -> Later<'a, ()> {
+        self.with(|rows| {
+            rows.switches.insert((tenant.clone(), server.clone()), is_on);
+        })
     }
 
     fn approve<'a>(

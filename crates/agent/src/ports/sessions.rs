@@ -7,8 +7,8 @@ use crate::memory::{SaidTurn, Session, SessionId};
 use crate::names::TenantId;
 use crate::turn::{TurnId, TurnRecord};
 
-/// Turns of a session that are kept word for word, the newest.
-pub const SAID_MAX: usize = 1_000;
+/// Turns of a session that are kept word for word, the newest: ten thousand messages, which are some megabytes.
+pub const SAID_MAX: usize = 5_000;
 
 /// Turns of a session of which it is kept how they came about, the newest.
 pub const RECORDS_MAX: usize = 200;
@@ -60,6 +60,15 @@ pub trait Sessions: Send + Sync {
         &'a self,
         tenant: &'a TenantId,
         id: &'a SessionId,
+        limit: usize,
+        now: Timestamp,
+    ) -> Later<'a, Vec<SaidTurn>>;
+    /// The turns before this number word for word, at most `limit` of the newest of them, oldest first.
+    fn said_before<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        id: &'a SessionId,
+        before: u64,
         limit: usize,
         now: Timestamp,
     ) -> Later<'a, Vec<SaidTurn>>;

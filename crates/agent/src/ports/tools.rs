@@ -15,7 +15,7 @@ pub struct ActivityList {
     pub limit: usize,
 }
 
-/// Pins, approvals and activity, durable. Tenants never meet.
+/// Pins, switches, approvals and activity, durable. Tenants never meet.
 pub trait ToolRecords: Send + Sync {
     /// The pins of a server; none before the first meeting with it.
     fn pins<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId) -> Later<'a, Option<Pins>>;
@@ -25,6 +25,16 @@ pub trait ToolRecords: Send + Sync {
         tenant: &'a TenantId,
         server: &'a ServerId,
         pins: Pins,
+        audit: AuditEntry,
+    ) -> Later<'a, ()>;
+    /// The servers that somebody has switched, and whether each is on.
+    fn switches<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<(ServerId, bool)>>;
+    /// Switches a server on or off.
+    fn switch<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        server: &'a ServerId,
+        is_on: bool,
         audit: AuditEntry,
     ) -> Later<'a, ()>;
     /// Remembers a yes, in place of an earlier one of the same person for the same tool and session.

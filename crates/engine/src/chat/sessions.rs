@@ -2,9 +2,9 @@
 
 use agent::identity::{AuditEntry, Principal};
 use agent::ledger::{Booking, Day};
-use agent::memory::{Entities, Memory, MemoryEdit, Session, SessionId, Version};
+use agent::memory::{Entities, Memory, MemoryEdit, SaidTurn, Session, SessionId, Version};
 use agent::names::TenantId;
-use agent::ports::{Page, SAID_MAX, SessionLine};
+use agent::ports::{Page, RECORDS_MAX, SAID_MAX, SessionLine};
 use agent::turn::{TurnId, TurnRecord};
 
 use super::Copilot;
@@ -20,8 +20,12 @@ const SWEPT_MAX: usize = 10_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionView {
     pub session: Session,
-    /// The newest turns, oldest first.
+    /// Turns of which it is not kept any more how they came about, oldest first.
+    pub said: Vec<SaidTurn>,
+    /// The turns after those, oldest first.
     pub turns: Vec<TurnRecord>,
+    /// The oldest turn that is kept.
+    pub first_turn: u64,
 }
 
 /// What is remembered of a conversation.
@@ -52,10 +56,39 @@ impl Copilot {
         tenant: &TenantId,
         id: &SessionId,
     ) -> Result<SessionView, EngineError> {
+        self.session_page(tenant, id, None, PAGE_MAX).await
+    }
+
+    /// A conversation with the newest `count` of its turns before a number, or of all.
+    pub async fn session_page(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+        before: Option<u64>,
+        count: usize,
+    ) -> Result<SessionView, EngineError> {
         let session = self.kept(tenant, id).await?;
-        let now = self.parts.clock.now();
-        let turns = self.parts.sessions.records(tenant, id, PAGE_MAX, now).await?;
-        Ok(SessionView { session, turns })
+        let (sessions, now) = (&self.parts.sessions, self.parts.clock.now());
+        let all = session.turns_said;
+        let before = before.unwrap_or(u64::MAX).min(all + 1);
+        let first = before.saturating_sub(count.clamp(1, PAGE_MAX) as u64).max(1);
+        // Only of the newest it is known how they came about.
+        let turns = if before + (RECORDS_MAX as u64) > all + 1 {
+            let newest = usize::try_from(all + 1 - first).unwrap_or(usize::MAX);
+            let mut turns = sessions.records(tenant, id, newest.min(RECORDS_MAX), now).await?;
+            turns.retain(|turn| (first..before).contains(&turn.number));
+            turns
+        } else {
+            Vec::new()
+        };
+        let known = turns.first().map_or(before, |turn| turn.number);
+        let missing = usize::try_from(known.saturating_sub(first)).unwrap_or(usize::MAX);
+        let said = match missing {
+            0 => Vec::new(),
+            _ => sessions.said_before(tenant, id, known, missing, now).await?,
+        };
+        let first_turn = all.saturating_sub(SAID_MAX as u64) + 1;
+        Ok(SessionView { session, said, turns, first_turn })
     }
 
     pub async fn memory(

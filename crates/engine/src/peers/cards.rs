@@ -111,7 +111,9 @@ impl Peers {
         let looking = async {
             match &settings.source {
                 Source::Address(address) => self.look(settings, address, kept).await,
-                Source::Card(card) => self.take(settings, card.clone(), None).await,
+                Source::Card(card) | Source::Listed(card) => {
+                    self.take(settings, card.clone(), None).await
+                }
                 Source::Catalogue { registry, identifier } => {
                     let entry = self.entry(registry, identifier).await?;
                     match (entry.url, entry.data) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::ports::{Clock, Entropy};
 use agent::tools::naming::ServerId;
+use serde_json::Value;
 
 use super::cards::Cards;
 use super::error::{PeerError, shown};
@@ -66,6 +67,22 @@ impl Peers {
     /// or an identifier that a catalogue knows.
     pub async fn agent(&self, named: &str) -> Result<Agent, PeerError> {
         let settings = self.settings(named)?;
+        self.known(&settings).await
+    }
+
+    /// An agent of the configuration, by the name that it has there.
+    pub async fn configured_agent(&self, named: &str) -> Result<Agent, PeerError> {
+        let is_it = |agent: &&AgentSettings| agent.name == named || agent.id.as_str() == named;
+        match self.rules.agents.iter().find(is_it) {
+            Some(agent) => self.known(agent).await,
+            None => Err(PeerError::Absent("there is no such agent".to_owned())),
+        }
+    }
+
+    /// An agent of our own catalogue, by its card: a stranger, wherever it is, who gets no credentials.
+    pub async fn listed_agent(&self, identifier: &str, card: Value) -> Result<Agent, PeerError> {
+        let mut settings = AgentSettings::at(identifier, self.rules.waits);
+        settings.source = Source::Listed(card);
         self.known(&settings).await
     }
 

@@ -35,6 +35,8 @@ pub enum Source {
     Address(String),
     /// The card itself.
     Card(Value),
+    /// A card of our own catalogue: whoever registered it has written it, not the owner.
+    Listed(Value),
     /// A catalogue's entry.
     Catalogue { registry: String, identifier: String },
 }
@@ -77,7 +79,7 @@ impl AgentSettings {
             Source::Address(address) => is_same(address),
             // Every word of it is the owner's.
             Source::Card(_) => true,
-            Source::Catalogue { .. } => false,
+            Source::Listed(_) | Source::Catalogue { .. } => false,
         };
         if is_written_down || self.origins.iter().any(|origin| is_same(origin)) {
             Reach::WrittenDown
@@ -104,7 +106,7 @@ impl Source {
     pub fn shown(&self) -> String {
         match self {
             Self::Address(url) => url.split('?').next().unwrap_or_default().to_owned(),
-            Self::Card(card) => {
+            Self::Card(card) | Self::Listed(card) => {
                 let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
                 format!("the card of {}", super::error::shown(name))
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent::names::TenantId;
 use agent::tools::listing::Listing;
 use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::outcome::ToolOutput;
@@ -20,6 +21,12 @@ impl Host {
     pub fn with_agents(mut self, agents: Peers) -> Self {
         self.agents = Some(agents);
         self
+    }
+
+    /// The client of the agents of the configuration, for a tenant that may use them.
+    #[must_use]
+    pub fn agents(&self, tenant: &TenantId) -> Option<&Peers> {
+        self.agents.as_ref().filter(|_| self.may_use(tenant))
     }
 
     pub(super) async fn skills(&self, agent: &ServerId) -> Result<Arc<Listing>, String> {

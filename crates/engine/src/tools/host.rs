@@ -33,6 +33,7 @@ use super::keeper::{Keeper, State};
 use super::limits::Launcher;
 use super::relay::Relays;
 use super::settings::ServerSettings;
+use super::switches::Switches;
 use crate::error::EngineError;
 use crate::peers::Peers;
 use crate::tasks::Tasks;
@@ -90,6 +91,10 @@ pub struct ServerLine {
     pub launch: String,
     pub is_trusted: bool,
     pub state: ServerState,
+    /// Whether it can be switched on and off: what the configuration has off stays off.
+    pub is_switchable: bool,
+    /// Whether it may want to know who comes.
+    pub takes_login: bool,
     pub tools: usize,
     /// Tools that were left out, and why.
     pub refused: Vec<(String, String)>,
@@ -115,13 +120,14 @@ pub struct Catalogue {
 #[derive(Clone)]
 pub struct Host {
     pub(super) parts: HostParts,
-    rules: Arc<HostRules>,
+    pub(super) rules: Arc<HostRules>,
     pub(super) journal: Journal,
     /// Tokens that servers may still use, those of all tenants together.
     sampling_tokens_left: Arc<AtomicU64>,
     keepers: Arc<Mutex<Keepers>>,
     pub(super) relays: Relays,
     known: Arc<Mutex<HashMap<TenantId, Known>>>,
+    pub(super) switches: Switches,
     pub(super) agents: Option<Peers>,
 }
 
@@ -164,6 +170,7 @@ impl Host {
             keepers: Arc::default(),
             relays: Relays::default(),
             known: Arc::default(),
+            switches: Switches::default(),
             agents: None,
         }
     }
@@ -171,7 +178,7 @@ impl Host {
     /// Whether a tenant has any server to ask.
     #[must_use]
     pub fn serves(&self, tenant: &TenantId) -> bool {
-        self.servers(tenant).any(|server| server.enabled)
+        self.servers(tenant).any(|server| self.is_on(tenant, server))
     }
 
     /// The servers as they are, without starting any.
@@ -183,6 +190,8 @@ impl Host {
             launch: server.launch.shown(),
             is_trusted: server.rules.trust == Trust::Trusted,
             state: self.state(tenant, server),
+            is_switchable: server.enabled,
+            takes_login: server.launch.door().is_some(),
             tools: 0,
             refused: Vec::new(),
         });
@@ -217,7 +226,7 @@ impl Host {
     /// The tools that a model may be shown: of servers that answer within `wait_max`, those that are as somebody has seen
     /// them and that nothing speaks against.
     pub async fn offered(&self, tenant: &TenantId, wait_max: Duration) -> Vec<Definition> {
-        let enabled = self.servers(tenant).filter(|server| server.enabled);
+        let enabled = self.servers(tenant).filter(|server| self.is_on(tenant, server));
         let asked = enabled
             .map(|server| tokio::time::timeout(wait_max, self.catalogue(tenant, Some(&server.id))));
         let listed = join_all(asked).await.into_iter().filter_map(Result::ok);
@@ -235,7 +244,7 @@ impl Host {
         tenant: &TenantId,
         mut line: ServerLine,
     ) -> (ServerLine, Option<Pins>) {
-        let server = self.server(tenant, &line.id).filter(|server| server.enabled);
+        let server = self.server(tenant, &line.id).filter(|server| self.is_on(tenant, server));
         let Some(server) = server else { return (line, None) };
         let listed = self.listed(tenant, server).await;
         line.state = self.state(tenant, server);
@@ -266,7 +275,7 @@ impl Host {
         name: &ToolName,
     ) -> Result<Entry, CallError> {
         let id = name.server().ok_or_else(|| absent(name))?;
-        let server = self.server(tenant, &id).filter(|server| server.enabled);
+        let server = self.server(tenant, &id).filter(|server| self.is_on(tenant, server));
         let server = server.ok_or_else(|| absent(name))?;
         let listing = self.listed(tenant, server).await.map_err(|why| down(&id, &why))?;
         let pins = self.pins(tenant, &id, &listing.tools).await.map_err(|e| broken(&e))?;
@@ -360,15 +369,21 @@ impl Host {
     ) -> Result<Arc<Link>, CallError> {
         let unknown =
             || CallError::Absent(format!("there is no server {id}; `saem mcp list` shows them"));
-        let server = self.server(tenant, id).filter(|server| server.enabled).ok_or_else(unknown)?;
+        let server = self.server(tenant, id).filter(|server| self.is_on(tenant, server));
+        let server = server.ok_or_else(unknown)?;
         if server.launch.is_agent() {
             return Err(only_skills(id));
         }
         self.keeper(tenant, server).link().await.map_err(|why| down(id, &why))
     }
 
+    /// Whether a tenant may use what the configuration names.
+    pub(super) fn may_use(&self, tenant: &TenantId) -> bool {
+        self.rules.tenants.contains(tenant)
+    }
+
     fn servers(&self, tenant: &TenantId) -> impl Iterator<Item = &ServerSettings> {
-        let may = self.rules.tenants.contains(tenant);
+        let may = self.may_use(tenant);
         self.rules.servers.iter().filter(move |_| may)
     }
 
@@ -417,7 +432,7 @@ impl Host {
     }
 
     fn state(&self, tenant: &TenantId, server: &ServerSettings) -> ServerState {
-        if !server.enabled {
+        if !self.is_on(tenant, server) {
             return ServerState::Off;
         }
         if server.launch.is_agent() {

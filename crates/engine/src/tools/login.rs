@@ -67,7 +67,8 @@ impl Host {
         principal: &Principal,
         id: &ServerId,
     ) -> Result<(ServerSettings, LoginParts), EngineError> {
-        let server = self.server(&principal.tenant, id).filter(|server| server.enabled);
+        let tenant = &principal.tenant;
+        let server = self.server(tenant, id).filter(|server| self.is_on(tenant, server));
         let server = server.ok_or(EngineError::Absent { what: "server of this name" })?;
         if server.launch.door().is_none() {
             return Err(EngineError::Refused(format!(

@@ -311,6 +311,7 @@ fn server(
         samples: demo_files::samples(),
         catalogue,
         registry_address: wiring::catalogue::address(config)?,
+        is_agent: config.a2a.enabled,
     };
     Ok(Server::new(settings, parts, table, api)?)
 }

@@ -82,7 +82,9 @@ pub(crate) async fn host(
         logins: Some(super::logins::parts(&installation.folder, super::egress(config)?)?),
     };
     let peers = super::agents::peers(config, &agents, installation.tasks().clone())?;
-    Ok((Host::new(parts, rules).with_agents(peers), found.warnings))
+    let host = Host::new(parts, rules).with_agents(peers);
+    host.restore_switches().await?;
+    Ok((host, found.warnings))
 }
 
 /// Where questions wait for people who call over the API.

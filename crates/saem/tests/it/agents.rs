@@ -7,10 +7,11 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::peers::{agent, node_agent};
-use crate::world::{PATIENCE, World};
+use crate::tenants::key;
+use crate::world::{PATIENCE, World, events};
 
 /// An agent that runs; it is killed when the value goes.
-async fn start(mut command: Command) -> (Child, String) {
+pub(crate) async fn start(mut command: Command) -> (Child, String) {
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap();
@@ -143,6 +144,69 @@ async fn skills_are_tools_beside_those_of_servers() {
     assert_eq!(activity.len(), 2, "{activity:?}");
     let listed = json(&world, &config, &["tasks", "painter"]).remove(0);
     assert_eq!(listed["tasks"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+#[tokio::test]
+async fn an_agent_is_written_to_over_the_api_by_its_name_and_never_by_an_address() {
+    let (_agent, url) = start(agent("a2a-agent", "a2a_server.py", "JSONRPC")).await;
+    let world = World::new();
+    let [reader, writer] = ["read", "read,write"].map(|scopes| key(&world, "local", scopes));
+    let stranger = key(&world, "acme", "read,write");
+    let served = world.serve_configured(&format!("[agents.painter]\nurl = \"{url}\"\n"), &[]).await;
+    let send = async |who: &str, name: &str, message: &str| {
+        let name = name.replace('/', "%2F");
+        let path = served.url(&format!("/api/agents/{name}/send"));
+        let request = served.client.post(path).bearer_auth(who);
+        let answer = request.json(&json!({ "message": message })).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let (status, told) = send(&writer, "painter", "샘").await;
+    assert_eq!(status, 200, "{told}");
+    let told = events(&told);
+    let text: String = told
+        .iter()
+        .filter(|(name, _)| name == "text")
+        .map(|(_, data)| data["text"].as_str().unwrap())
+        .collect();
+    assert!(text.starts_with("painted: 샘 "), "{told:?}");
+    let (name, last) = told.last().unwrap();
+    assert_eq!((name.as_str(), &last["state"]), ("done", &json!("completed")));
+    assert_eq!(send(&reader, "painter", "샘").await.0, 403);
+    assert_eq!(send(&stranger, "painter", "샘").await.0, 404, "the tenant may not use it");
+    assert_eq!(send(&writer, &url, "샘").await.0, 404, "an address is no name");
+    assert_eq!(send(&writer, "urn:air:nowhere.example:painter", "샘").await.0, 404);
+    assert_eq!(send(&writer, "painter", " ").await.0, 400);
+    let listed = served.client.get(served.url("/api/agents")).bearer_auth(&reader);
+    let listed: Value = listed.send().await.unwrap().json().await.unwrap();
+    assert_eq!(listed["agents"][0]["state"], "up", "{listed}");
+    assert_eq!(listed["own_card"], "/.well-known/agent-card.json");
+    let hidden = served.client.get(served.url("/api/agents")).bearer_auth(&stranger);
+    let hidden: Value = hidden.send().await.unwrap().json().await.unwrap();
+    assert_eq!(hidden["agents"], json!([]));
+}
+
+#[tokio::test]
+async fn an_agent_of_the_catalogue_is_a_stranger_wherever_it_says_it_is() {
+    let (_agent, url) = start(agent("a2a-agent", "a2a_server.py", "JSONRPC")).await;
+    let world = World::new();
+    let served = world.serve().await;
+    let card: Value = served
+        .client
+        .get(format!("{url}/.well-known/agent-card.json"))
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    let (status, told) = served.post("/registry/agents", &json!({ "card": card })).await;
+    assert_eq!(status, 201, "{told}");
+    let path = format!("/api/agents/{}/send", told["identifier"].as_str().unwrap());
+    let answer = served.client.post(served.url(&path)).json(&json!({ "message": "샘" }));
+    let told = events(&answer.send().await.unwrap().text().await.unwrap());
+    let (name, last) = told.last().unwrap();
+    assert_eq!((name.as_str(), &last["code"]), ("failed", &json!("agent_down")), "{told:?}");
+    assert!(last["detail"].as_str().unwrap().contains("may not be opened"), "{last}");
 }
 
 #[tokio::test]

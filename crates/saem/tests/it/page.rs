@@ -1,5 +1,7 @@
 //! The page, as people use it: a browser walks every room of the real binary, with programs that are not ours.
 
+mod long;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,8 +10,10 @@ use serde_json::{Value, json};
 use testkit::model_server::{Answer, ModelServer};
 use tokio::process::Command;
 
+use crate::agents;
 use crate::chat::{borrowed, model_settings, played, small};
-use crate::peers::{node, package, script_path};
+use crate::peers::{agent, node, package, script_path};
+use crate::research;
 use crate::tenants::key;
 use crate::tools;
 use crate::world::{Served, World, shown};
@@ -41,7 +45,11 @@ fn pictures() -> PathBuf {
 async fn model(answer: impl Fn(&Value) -> Answer + Send + Sync + 'static) -> ModelServer {
     ModelServer::answering(Duration::ZERO, move |request| {
         let name = request["response_format"]["json_schema"]["name"].as_str();
-        if name.is_some() { played(request) } else { answer(request) }
+        match researched(request) {
+            Some(answer) => answer,
+            None if name.is_some() => played(request),
+            None => answer(request),
+        }
     })
     .await
 }
@@ -88,6 +96,22 @@ async fn a_tool_that_has_changed_is_off_until_somebody_accepts_it_on_the_page() 
     std::fs::write(&path, changed).unwrap();
     let served = world.serve().await;
     walk(&world, &served, "drift.mjs", json!({})).await;
+}
+
+/// Lets the guard's strangers be at this address of this machine.
+fn open_to(url: &str) -> Vec<(&'static str, String)> {
+    let port = url.rsplit(':').next().unwrap().to_owned();
+    vec![("SAEM_EGRESS_ALLOW_PRIVATE", "127.0.0.0/8".to_owned()), ("SAEM_EGRESS_PORTS", port)]
+}
+
+#[tokio::test]
+async fn agents_are_registered_found_in_korean_written_to_and_watched() {
+    let (_agent, url) = agents::start(agent("a2a-agent", "a2a_server.py", "JSONRPC")).await;
+    let world = World::new();
+    let settings = format!("[agents.neighbour]\nurl = \"{url}\"\n");
+    let open = open_to(&url);
+    let served = world.serve_configured(&settings, &borrowed(&open)).await;
+    walk(&world, &served, "agents.mjs", json!({"url": url})).await;
 }
 
 #[tokio::test]
@@ -159,6 +183,16 @@ async fn costs_and_calls_are_shown_with_plots() {
     walk(&world, &served, "activity.mjs", json!({})).await;
 }
 
+#[tokio::test]
+async fn a_run_is_planned_with_a_person_watched_over_a_cut_network_and_read() {
+    let world = research::library();
+    // Slow enough for a person to see it at work.
+    let model = ModelServer::answering(Duration::from_secs(1), research::played).await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "research.mjs", json!({"question": research::QUESTION})).await;
+}
+
 /// What a hostile answer tries: scripts, handlers, addresses that run or fetch, styles, letters that hide.
 const HOSTILE: &str = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"> \
     ![x](http://attacker.invalid/leak.png) [click](javascript:window.pwned=1) \
@@ -179,25 +213,45 @@ async fn nothing_hostile_runs_or_reaches_out_from_the_page() {
     let model = model(|_| Answer::text(HOSTILE)).await;
     let settings = model_settings(&model.base_url);
     let served = world.serve_with(&borrowed(&settings)).await;
+    let (status, told) = served
+        .post(
+            "/registry/agents",
+            &json!({"card": hostile_card(), "disclosure": {"agent": "public"}}),
+        )
+        .await;
+    assert_eq!(status, 201, "{told}");
     walk(&world, &served, "hostile.mjs", json!({})).await;
+}
+
+/// A card whose every word wants to be more than a word.
+fn hostile_card() -> Value {
+    json!({
+        "name": "Painter <img src=x onerror=window.pwned=1>",
+        "description": HOSTILE,
+        "version": "<script>window.pwned=1</script>",
+        "provider": {"organization": "\u{202e}live\u{202c} <b onmouseover=window.pwned=1>", "url": "javascript:window.pwned=1"},
+        "documentationUrl": "javascript:window.pwned=1",
+        "iconUrl": "http://attacker.invalid/icon.png",
+        "supportedInterfaces": [{
+            "url": "https://painter.example.com/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"
+        }],
+        "capabilities": {"streaming": true},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [{
+            "id": "paint", "name": "in\u{200b}visible <iframe src=http://attacker.invalid></iframe>", "description": HOSTILE,
+            "tags": ["<svg onload=window.pwned=1>", "javascript:window.pwned=1"], "examples": [HOSTILE]
+        }]
+    })
 }
 
 #[tokio::test]
 async fn long_lists_scroll_and_the_first_load_is_small_and_quick() {
+    const TURNS: u64 = 2_500;
     let world = World::new();
-    // As many documents as rows of a table that has a question and an answer each would be one: these are files.
-    for number in 0..1_200 {
-        world.file(
-            &format!("many/{number:05}.txt"),
-            format!("Document {number} is about subject {number}."),
-        );
-    }
-    world.ok(&["ingest", world.files().join("many").to_str().unwrap()]);
+    long::fill(&world, "long", TURNS, 10_000).await;
     let served = world.serve().await;
-    for number in 0..120 {
-        served.turn(&format!("What is document {number} about?"), "long").await;
-    }
-    walk(&world, &served, "sizes.mjs", json!({"session": "long"})).await;
+    walk(&world, &served, "sizes.mjs", json!({"session": "long", "turns": TURNS})).await;
 }
 
 /// What the demo's documents say of a budget that is left over.
@@ -209,6 +263,35 @@ const CARRIED_OVER: (&str, &str) = (
      - What is left is added to the amount of the next period.\n- The limit is **50%** of the original amount; what is above it is lost [1].\n\n\
      | Period | Carried over |\n|---|---|\n| Monthly, quarterly | yes |\n| Yearly, fixed dates | no |",
 );
+
+/// A research model that quotes the first sentence of each source that it is shown; none for other questions.
+fn researched(request: &Value) -> Option<Answer> {
+    let name = request["response_format"]["json_schema"]["name"].as_str()?;
+    let step = |description: &str, keywords: &str| json!({"description": description, "sources": ["local"], "keywords": [keywords]});
+    let answer = match name {
+        "plan" => json!({
+            "strategy": "How budgets are carried over first, then what happens to the rest.", "estimated_seconds": 20,
+            "steps": [step("how unused budgets are carried over", "carry over budget"), step("which limits there are", "budget limit")],
+        }),
+        "assessment" => json!({
+            "relevance": 0.9, "coverage": 0.8, "needs_more_search": false, "feedback": "Both parts of the question are covered.",
+            "more_keywords": [], "structure": ["Carrying over", "Limits"],
+        }),
+        "section" => {
+            let shown = request["messages"][1]["content"].as_str()?;
+            let claims = shown.split("<<<source [").skip(1).take(3).filter_map(|source| {
+                let number: u32 = source.split(']').next()?.parse().ok()?;
+                let long = |line: &&str| line.len() > 60 && !line.starts_with('|');
+                let line = source.lines().skip(1).find(long)?.trim_start_matches(['-', '*', ' ']);
+                let quote = line.split_inclusive(". ").next()?.trim();
+                Some(json!({"text": quote, "citations": [{"source": number, "quote": quote}]}))
+            });
+            json!({"claims": claims.collect::<Vec<_>>(), "not_found": []})
+        }
+        _ => return None,
+    };
+    Some(Answer::text(answer.to_string()).using(900, 150))
+}
 
 #[tokio::test]
 async fn every_room_is_accessible_in_both_themes_and_looks_as_pictured() {

@@ -122,6 +122,19 @@ impl World {
         command.envs(environment.iter().copied());
         Served::start(command).await
     }
+
+    /// Starts a server that reads its settings from this text, too.
+    pub(crate) async fn serve_configured(
+        &self,
+        settings: &str,
+        environment: &[(&str, &str)],
+    ) -> Served {
+        let file = self.file("saem.toml", settings);
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()];
+        let mut command = tokio::process::Command::from(self.command(&arguments));
+        command.envs(environment.iter().copied());
+        Served::start(command).await
+    }
 }
 
 /// Both outputs of a command, for messages.

@@ -31,6 +31,9 @@ const ASK_BYTES_MAX: u64 = 256 << 10;
 /// Sessions of a page, unless fewer are asked for.
 const PAGE: usize = 50;
 
+/// Turns of a conversation, unless fewer are asked for.
+const TURNS: usize = 200;
+
 /// Days that costs are added up over, unless others are asked for, and at most.
 const DAYS: u32 = 30;
 const DAYS_MAX: u32 = 3_660;
@@ -47,8 +50,8 @@ pub(super) fn routes() -> Vec<Route<Api>> {
         Route::get("/api/sessions", READ, "Lists conversations, the latest first", list)
             .query::<ListQuery>()
             .gives::<SessionsBody>(OK),
-        Route::get("/api/sessions/{id}", READ, "Shows a conversation", show)
-            .query::<HtmlQuery>()
+        Route::get("/api/sessions/{id}", READ, "Shows a conversation, a page of its turns", show)
+            .query::<TurnsQuery>()
             .gives::<SessionBody>(OK),
         Route::patch("/api/sessions/{id}", WRITE, "Gives a conversation another title", rename)
             .takes::<RenameBody>()
@@ -93,6 +96,21 @@ struct HtmlQuery {
     /// As safe HTML too.
     #[serde(default)]
     html: bool,
+}
+
+/// Which turns of a conversation are shown, and how.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TurnsQuery {
+    /// Answers as safe HTML too.
+    #[serde(default)]
+    html: bool,
+    /// Turns before this number; the newest, if left out.
+    #[serde(default)]
+    before: Option<u64>,
+    /// At most 200.
+    #[serde(default)]
+    count: Option<usize>,
 }
 
 /// What costs are added up by, and over how long.
@@ -209,12 +227,12 @@ async fn show(
     State(api): State<Api>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(query): Query<HtmlQuery>,
+    Query(query): Query<TurnsQuery>,
 ) -> Result<Json<SessionBody>, Problem> {
-    Ok(Json(SessionBody::of(
-        api.copilot.session(&caller.tenant, &session(&id)?).await?,
-        query.html,
-    )))
+    let count = query.count.unwrap_or(TURNS);
+    let id = session(&id)?;
+    let page = api.copilot.session_page(&caller.tenant, &id, query.before, count).await?;
+    Ok(Json(SessionBody::of(page, query.html)))
 }
 
 async fn rename(

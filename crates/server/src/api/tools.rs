@@ -55,6 +55,9 @@ pub(super) fn routes() -> Vec<Route<Api>> {
         .gives::<ToolOutputBody>(OK),
         Route::get("/api/tool-servers", READ, "Lists the servers of tools as they are", servers)
             .gives::<ToolServersBody>(OK),
+        Route::patch("/api/tool-servers/{id}", ADMIN, "Switches a server on or off", switch)
+            .takes::<SwitchBody>()
+            .gives_nothing(StatusCode::NO_CONTENT),
         Route::get("/api/tool-servers/{id}/offers", READ, "Lists resources and prompts", offers)
             .gives::<OffersBody>(OK),
         Route::post("/api/tool-servers/{id}/read", WRITE, "Reads a resource", read)
@@ -111,6 +114,13 @@ struct ToolsQuery {
     /// Only of this server.
     #[serde(default)]
     server: Option<String>,
+}
+
+/// Whether a server is used.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SwitchBody {
+    enabled: bool,
 }
 
 /// Which calls are listed; all that is given has to fit.
@@ -220,6 +230,17 @@ async fn list(
 async fn servers(State(api): State<Api>, caller: Caller) -> Result<Json<ToolServersBody>, Problem> {
     let servers = api.host.known_servers(&caller.tenant).into_iter().map(Into::into).collect();
     Ok(Json(ToolServersBody { servers }))
+}
+
+async fn switch(
+    State(api): State<Api>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<SwitchBody>,
+) -> Result<StatusCode, Problem> {
+    let id: ServerId = read_id(&id, "server")?;
+    api.host.switch(&caller, &id, body.enabled).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn call(

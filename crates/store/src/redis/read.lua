@@ -12,6 +12,10 @@ elseif what == 'lifetime' then
   return redis.call('PTTL', KEYS[1])
 elseif what == 'said' then
   return redis.call('LRANGE', KEYS[4], -tonumber(ARGV[2]), -1)
+elseif what == 'said_before' then
+  -- Turns are numbered without gaps, and the last of the list is the last that was said.
+  local newer = math.max(0, tonumber(redis.call('HGET', KEYS[1], 'turns_said')) - tonumber(ARGV[3]) + 1)
+  return redis.call('LRANGE', KEYS[4], -(newer + tonumber(ARGV[2])), -(newer + 1))
 elseif what == 'records' then
   return redis.call('LRANGE', KEYS[5], -tonumber(ARGV[2]), -1)
 end

@@ -29,6 +29,12 @@ async fn pins_are_kept_for_each_tenant_and_server(records: &dyn ToolRecords) {
     assert_eq!(records.pins(&other, &files).await.unwrap(), None);
     records.pin(&mine, &files, pins("b"), audit("tools.accept")).await.unwrap();
     assert_eq!(records.pins(&mine, &files).await.unwrap(), Some(pins("b")));
+    for is_on in [true, false] {
+        let audit = audit("tools.switch");
+        records.switch(&mine, &files, is_on, audit).await.unwrap();
+        assert_eq!(records.switches(&mine).await.unwrap(), [(files.clone(), is_on)]);
+    }
+    assert_eq!(records.switches(&other).await.unwrap(), []);
 }
 
 fn yes(tool: &str, session: Option<&str>, by: &str, expires_at: u64) -> Approval {

@@ -29,6 +29,7 @@ export async function walk(steps, options = {}) {
 export async function visit(browser, { width = 1280, height = 820, locale = "en-GB", theme = "light", expected = [] } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, locale, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address });
+  if (process.env.WEB) await fromFolder(context, process.env.WEB);
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   const faults = [];
@@ -46,6 +47,12 @@ export async function visit(browser, { width = 1280, height = 820, locale = "en-
   const go = (room = "") => page.goto(`${address}/#/${room}`);
   const allWell = () => assert.deepEqual(faults, []);
   return { browser, context, page, go, allWell, faults };
+}
+
+/** For whoever works on the page: its files as they are in this folder, not as they were when the binary was built. */
+async function fromFolder(context, folder) {
+  await context.route("**/page/*/**", (route) => route.fulfill({ path: `${folder}/${new URL(route.request().url()).pathname.split("/").slice(3).join("/")}` }));
+  await context.route((url) => url.pathname === "/", async (route) => route.fulfill({ response: await route.fetch(), body: readFileSync(`${folder}/index.html`, "utf8").replaceAll("{edition}", "folder") }));
 }
 
 /** Nothing serious is in the way of anybody who uses the page by other means than sight and a mouse. */

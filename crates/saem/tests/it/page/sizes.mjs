@@ -32,15 +32,72 @@ await walk(async ({ page, go, context }) => {
   assert.ok(most < 60, `${most} rows`);
   await until("all documents", async () => {
     await page.evaluate(() => { const list = document.querySelector("saem-documents .long-list"); list.scrollTop = list.scrollHeight; });
-    return /1,200 documents/.test(await page.locator(".toolbar").innerText());
+    return /10,000 documents/.test(await page.locator(".toolbar").innerText());
   });
-  await until("the last row", async () => (await page.locator(".long-row[aria-posinset='1200']").count()) === 1);
+  await until("the last row", async () => (await page.locator(".long-row[aria-posinset='10000']").count()) === 1);
   assert.ok((await rows()) < 60);
 
+  // A conversation of thousands: the end first, the beginning at a press, and what is between when it is looked at.
   await go(`chat/${more.session}`);
-  await until("the latest turns", async () => (await page.locator(".turn").count()) === 40);
-  await page.getByRole("button", { name: "Show earlier turns" }).click();
-  await until("more turns", async () => (await page.locator(".turn").count()) === 80);
+  const asked = (number) => page.locator(".turn .asked").filter({ hasText: new RegExp(`^Question ${number}\\b`) });
+  await asked(more.turns).waitFor();
+  const drawn = () => page.locator(".turn").count();
+  assert.ok((await drawn()) < 40, `${await drawn()} turns are drawn`);
+  await page.locator(".talk").focus();
+  await page.keyboard.press("Home");
+  await asked(1).waitFor();
+  await asked(2).waitFor();
+  assert.ok((await drawn()) < 40, `${await drawn()} turns are drawn`);
+  const scrolled = await page.evaluate(async () => {
+    const talk = document.querySelector(".talk");
+    let [most, longest, last] = [0, 0, performance.now()];
+    for (let step = 0; step < 120; step += 1) {
+      talk.scrollTop += 900;
+      await new Promise(requestAnimationFrame);
+      most = Math.max(most, talk.querySelectorAll(".turn").length);
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }
+    return { most, longest };
+  });
+  assert.ok(scrolled.most < 60, `${scrolled.most} turns are drawn`);
+  console.log(`scrolling: at most ${scrolled.most} turns drawn, longest frame ${Math.round(scrolled.longest)} ms`);
+  await until("the middle is there", async () => (await page.locator(".turn:not(.missing)").count()) > 0 && (await page.locator(".turn.missing").count()) === 0);
+  // What is read stays where it is while what is above it comes in.
+  await page.evaluate(() => { const talk = document.querySelector(".talk"); talk.scrollTop = talk.scrollHeight / 2; });
+  await until("another part is there", async () => (await page.locator(".turn:not(.missing)").count()) > 0 && (await page.locator(".turn.missing").count()) === 0);
+  await page.locator(".talk").focus();
+  await page.keyboard.press("End");
+  await asked(more.turns).waitFor();
+
+  // A run whose agents have said two thousand things: told at once by a stand-in, as no real one does.
+  const run = "6b842479-a254-4b50-8823-90b6204e72ba";
+  const told = Array.from({ length: 2000 }, (_, place) => ({
+    id: run, query_id: run, sender: "research", recipient: null, message_type: "notification", timestamp: "2026-11-16T03:00:00Z", seq: place + 1,
+    content: { event: "source_read", source_id: run, provider: "local", title: `Source ${place + 1} ${"of many ".repeat(place % 9)}`, characters: 100 },
+  }));
+  const events = told.map((message) => `id: ${message.seq}\nevent: agent_message\ndata: ${JSON.stringify(message)}\n\n`).join("");
+  await page.route(`**/api/research/${run}`, (route) => route.fulfill({ json: { id: run, question: "What?", state: "ended", begun_at: 0, ended: "stopped" } }));
+  await page.route(`**/api/research/${run}/events*`, (route) => route.fulfill({ contentType: "text/event-stream", body: `${events}event: end\ndata: {}\n\n` }));
+  await go(`research/${run}`);
+  const line = (number) => page.locator(`.message[data-seq='${number}']`);
+  await line(2000).waitFor();
+  assert.ok((await page.locator(".message").count()) < 80, "only messages in sight are there");
+  await page.getByRole("log").focus();
+  await page.keyboard.press("Home");
+  await line(1).waitFor();
+  const most_messages = await page.evaluate(async () => {
+    const talk = document.querySelector(".run-talk");
+    let most = 0;
+    for (let step = 0; step < 100; step += 1) {
+      talk.scrollTop += 800;
+      await new Promise(requestAnimationFrame);
+      most = Math.max(most, talk.querySelectorAll(".message").length);
+    }
+    return most;
+  });
+  assert.ok(most_messages < 80, `${most_messages} messages are drawn`);
+  await go(`chat/${more.session}`);
 
   // Files that the browser has are not sent again.
   transferred = 0;

@@ -1,5 +1,5 @@
 // Tools: servers and their state, a call after a yes, one after a no, a yes that is remembered and taken back.
-import { assert, walk } from "./browser.mjs";
+import { accessible, assert, until, walk } from "./browser.mjs";
 
 await walk(async ({ page, go }) => {
   await go("tools");
@@ -23,7 +23,22 @@ await walk(async ({ page, go }) => {
   await ask.getByRole("button", { name: "Yes, this once" }).click();
   await tool.locator(".output").getByText("written").waitFor();
 
-  const server = page.locator(".server").filter({ hasText: "up" });
+  const server = page.locator(".server").filter({ has: page.getByRole("heading", { name: "sh", exact: true }) });
   await server.locator("summary", { hasText: "Resources and prompts" }).click();
   await server.getByText("/greet").waitFor();
+
+  // Switched off: it is stopped and its tools are gone, over a reload too; and on again. What the configuration has off stays off.
+  await page.locator(".server").filter({ hasText: "Off in the configuration" }).waitFor();
+  const on = server.getByRole("switch", { name: "On" });
+  await on.press("Space");
+  await page.getByText("sh is off").waitFor();
+  await until("no tools", async () => (await page.locator("details.tool").count()) === 0);
+  await page.reload();
+  await server.getByText("off", { exact: true }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Start the servers" }).count(), 0);
+  await accessible(page, "a server that is off");
+  await on.press("Space");
+  await page.getByText("sh is on").waitFor();
+  await page.getByRole("button", { name: "Start the servers and list their tools" }).click();
+  await tool.waitFor();
 }, { expected: ["403"] });

@@ -1,7 +1,7 @@
 //! Conversations over the wire: turns, sessions, and what is remembered.
 
 use agent::context::{Part, PartKind, Trust};
-use agent::memory::{Entities, Entity, Memory, NewEntity, Session, Version};
+use agent::memory::{Entities, Entity, Memory, NewEntity, SaidTurn, Session, Version};
 use agent::menu::MenuLink;
 use agent::ports::SessionLine;
 use agent::turn::{Citation, Considered, ModelCall, TurnRecord};
@@ -314,7 +314,40 @@ pub struct SessionBody {
     pub created_at: u64,
     pub used_at: u64,
     pub turns_said: u64,
+    /// The oldest turn that is kept.
+    #[serde(default)]
+    pub first_turn: u64,
+    /// Turns before `turns` of which only the words are kept, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<SaidBody>,
     pub turns: Vec<TurnBody>,
+}
+
+/// A turn word for word.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SaidBody {
+    pub number: u64,
+    pub at: u64,
+    pub question: String,
+    pub answer: String,
+    /// The answer ended as it should.
+    pub is_complete: bool,
+    /// The answer as safe HTML, a block each, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<Vec<String>>,
+}
+
+impl SaidBody {
+    fn of(said: SaidTurn, html: bool) -> Self {
+        Self {
+            html: html.then(|| blocks(&said.answer)),
+            number: said.number,
+            at: said.at.0,
+            question: said.question,
+            answer: said.answer,
+            is_complete: said.is_complete,
+        }
+    }
 }
 
 impl SessionBody {
@@ -327,6 +360,8 @@ impl SessionBody {
             created_at: session.created_at.0,
             used_at: session.used_at.0,
             turns_said: session.turns_said,
+            first_turn: 0,
+            said: Vec::new(),
             turns: Vec::new(),
         }
     }
@@ -337,7 +372,8 @@ impl SessionBody {
     #[must_use]
     pub fn of(view: SessionView, html: bool) -> Self {
         let turns = view.turns.into_iter().map(|record| TurnBody::of(record, html)).collect();
-        Self { turns, ..Self::head(view.session) }
+        let said = view.said.into_iter().map(|said| SaidBody::of(said, html)).collect();
+        Self { said, turns, first_turn: view.first_turn, ..Self::head(view.session) }
     }
 }
 

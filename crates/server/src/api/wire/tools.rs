@@ -67,6 +67,12 @@ pub struct ToolServerBody {
     pub trusted: bool,
     /// `off`, `idle`, `up` or `down`.
     pub state: String,
+    /// Whether it can be switched on and off here: what the configuration has off stays off.
+    #[serde(default)]
+    pub switchable: bool,
+    /// Whether it may want a login.
+    #[serde(default)]
+    pub takes_login: bool,
     /// Why it is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -133,6 +139,8 @@ impl From<ServerLine> for ToolServerBody {
             launch: line.launch,
             trusted: line.is_trusted,
             state: state.to_owned(),
+            switchable: line.is_switchable,
+            takes_login: line.takes_login,
             reason,
             version,
             tools: line.tools,
