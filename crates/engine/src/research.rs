@@ -22,13 +22,16 @@ use agent::research::run::Run;
 use tokio::sync::{mpsc, oneshot};
 
 use self::driving::Driver;
-pub use self::pages::PageTexts;
+pub use self::pages::{PageTexts, StrangersPages};
 use crate::chat::{Library, QUESTION_BYTES_MAX};
 use crate::error::EngineError;
 use crate::tasks::Tasks;
 
 /// What is told to a slow follower before the run waits for it.
 const TOLD_WAITING_MAX: usize = 256;
+
+/// Runs that are taken up at a time: the others are left to other processes, or follow.
+const ADOPTED_MAX: usize = 16;
 
 /// Wishes that may wait for a run.
 const WISHES_WAITING_MAX: usize = 16;
@@ -155,6 +158,25 @@ impl Researcher {
         let run = Run::resumed(order, begun_at, &entries)
             .map_err(|error| EngineError::Refused(error.to_string()))?;
         Ok(self.follow(tenant, run, epoch, entries.len() as u64))
+    }
+
+    /// Takes up the unfinished runs that no process works on; each goes on by itself. To be called now and then where runs are
+    /// shared among processes, and once at the start where they are not.
+    pub async fn adopt(&self) -> Result<Vec<(TenantId, Following)>, EngineError> {
+        let mut adopted = Vec::new();
+        for (tenant, id) in self.parts.journals.unfinished().await? {
+            if adopted.len() >= ADOPTED_MAX {
+                break;
+            }
+            let Some(kept) = self.parts.journals.adopt(&tenant, id).await? else { continue };
+            let (epoch, length) = (kept.epoch, kept.entries.len() as u64);
+            match Run::resumed(kept.order, kept.begun_at, &kept.entries) {
+                Ok(run) => adopted.push((tenant.clone(), self.follow(&tenant, run, epoch, length))),
+                // Another version may be able to: it stays where it is.
+                Err(error) => tracing::warn!(%error, run = %id, "a run cannot be taken up"),
+            }
+        }
+        Ok(adopted)
     }
 
     /// A run as it is now, made from its journal; none if it is not there.

@@ -19,6 +19,9 @@ use super::calling::{Made, make};
 use super::{ResearchParts, Told, Wish};
 use crate::error::EngineError;
 
+/// How often a lease is renewed before it would run out: one renewal may be lost.
+const RENEWALS: u32 = 3;
+
 /// One run and who follows it.
 pub(super) struct Driver {
     parts: Arc<ResearchParts>,
@@ -51,6 +54,8 @@ enum Woken {
     Made(Box<Made>),
     Wished(Wish),
     Time,
+    /// The lease of the run is to be renewed.
+    Lease,
     Stopping,
 }
 
@@ -97,6 +102,7 @@ impl Driver {
             self.keep(vec![Event::TakenOver { epoch: self.epoch }]).await?;
         }
         let mut under_way = FuturesUnordered::new();
+        let renewing = self.parts.journals.lease().map(|lease| lease / RENEWALS);
         loop {
             self.tell_news().await;
             let next = self.run.next();
@@ -118,6 +124,7 @@ impl Driver {
                     Some(made) = under_way.next() => Woken::Made(Box::new(made)),
                     Some(wish) = self.wishes.recv() => Woken::Wished(wish),
                     () = sleep(wait), if wait.is_some() => Woken::Time,
+                    () = sleep(renewing), if renewing.is_some() => Woken::Lease,
                     () = stopping.cancelled() => Woken::Stopping,
                 }
             };
@@ -125,6 +132,7 @@ impl Driver {
                 Woken::Made(made) => self.take(*made).await?,
                 Woken::Wished(wish) => self.grant(wish).await?,
                 Woken::Time => self.keep(vec![Event::Woke]).await?,
+                Woken::Lease => self.renew().await?,
                 Woken::Stopping => return Err(Stopped::Left),
             }
         }
@@ -191,6 +199,19 @@ impl Driver {
         }
         self.length += count;
         Ok(())
+    }
+
+    /// A call outlasts a lease: while nothing is written, this says that somebody is there.
+    async fn renew(&mut self) -> Result<(), Stopped> {
+        match self.parts.journals.renew(&self.tenant, self.id(), self.epoch).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Stopped::Left),
+            Err(error) => {
+                // If it lasts, another takes the run, and the next write finds that out.
+                tracing::warn!(%error, run = %self.id(), "the lease of a run could not be renewed");
+                Ok(())
+            }
+        }
     }
 
     async fn tell_news(&mut self) {
