@@ -18,7 +18,7 @@ use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
 
 pub use self::entries::{AgentEntries, Catalogues, EntryList, KeepEntry, KeptEntry};
-pub use self::research::{Journals, KeptRun, NewEntries, RunLine, RunList, Searches};
+pub use self::research::{Journals, KeptRun, NewEntries, RunLine, RunList, Searched, Searches};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
 };
