@@ -152,8 +152,7 @@ async fn an_agent_is_written_to_over_the_api_by_its_name_and_never_by_an_address
     let world = World::new();
     let [reader, writer] = ["read", "read,write"].map(|scopes| key(&world, "local", scopes));
     let stranger = key(&world, "acme", "read,write");
-    let served =
-        world.serve_configured(&format!("[agents.painter]\nurl = \"{url}\"\n"), &[]).await;
+    let served = world.serve_configured(&format!("[agents.painter]\nurl = \"{url}\"\n"), &[]).await;
     let send = async |who: &str, name: &str, message: &str| {
         let name = name.replace('/', "%2F");
         let path = served.url(&format!("/api/agents/{name}/send"));

@@ -178,10 +178,7 @@ async fn list(State(api): State<Api>, caller: Caller) -> Json<KnownAgentsBody> {
             KnownAgentBody { name, place, state, version, reason }
         })
     });
-    Json(KnownAgentsBody {
-        own_card: api.is_agent.then_some(CARD_PATH),
-        agents: known.collect(),
-    })
+    Json(KnownAgentsBody { own_card: api.is_agent.then_some(CARD_PATH), agents: known.collect() })
 }
 
 async fn show(
@@ -230,7 +227,8 @@ async fn send(
         return Err(Problem::refused("the message is empty"));
     }
     let task: Option<TaskId> = body.task.map(|id| id.parse()).transpose().map_err(no_id)?;
-    let context: Option<ContextId> = body.context.map(|id| id.parse()).transpose().map_err(no_id)?;
+    let context: Option<ContextId> =
+        body.context.map(|id| id.parse()).transpose().map_err(no_id)?;
     let agent = reached(&api, &caller, &name).await?;
     let order = Order {
         parts: vec![Part::text(body.message)],

@@ -258,9 +258,13 @@ async fn old_records_give_way(sessions: &dyn Sessions) {
     assert_eq!(records.len(), RECORDS_MAX);
     assert_eq!(records.last().map(|record| record.number), Some(session.turns_said));
     assert_eq!(sessions.said(&mine, &id, 10_000, NOW).await.unwrap().len(), RECORDS_MAX + 50);
-    for (before, limit, numbers) in
-        [(4, 10, vec![1, 2, 3]), (4, 2, vec![2, 3]), (1, 5, vec![]), (2, 0, vec![]), (u64::MAX, 1, vec![250])]
-    {
+    for (before, limit, numbers) in [
+        (4, 10, vec![1, 2, 3]),
+        (4, 2, vec![2, 3]),
+        (1, 5, vec![]),
+        (2, 0, vec![]),
+        (u64::MAX, 1, vec![250]),
+    ] {
         let said = sessions.said_before(&mine, &id, before, limit, NOW).await.unwrap();
         let found: Vec<u64> = said.iter().map(|turn| turn.number).collect();
         assert_eq!(found, numbers, "before {before}");
