@@ -7,6 +7,7 @@ mod pages;
 mod service;
 #[cfg(test)]
 mod tests;
+pub mod words;
 
 use std::sync::Arc;
 

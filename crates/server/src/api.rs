@@ -61,6 +61,7 @@ pub fn routes(upload_bytes_max: u64) -> Vec<Route<Api>> {
     routes.extend(search::routes());
     routes.extend(chat::routes());
     routes.extend(research::routes());
+    routes.extend(crate::ag_ui::routes());
     routes.extend(crate::openai::routes());
     routes.extend(tools::routes());
     routes.extend(crate::registry::routes());

@@ -19,6 +19,7 @@ use crate::quota::Quota;
 use crate::routes::Table;
 
 pub mod a2a;
+mod ag_ui;
 pub mod api;
 pub mod body;
 mod cors;

@@ -20,6 +20,7 @@ use agent::ports::{Entropy, PortError};
 use engine::Knowledge;
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
+use engine::research::Research;
 use engine::tasks::Tasks;
 use rmcp::model::{Icon, Implementation, MetaObject, ServerCapabilities, ServerConfig};
 use serde_json::json;
@@ -54,6 +55,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub struct McpParts {
     pub knowledge: Knowledge,
     pub copilot: Copilot,
+    pub research: Research,
     pub catalogue: Catalogue,
     pub tasks: Tasks,
     pub entropy: Arc<dyn Entropy>,
@@ -95,9 +97,10 @@ impl Mcp {
     }
 
     fn with_offers(parts: McpParts, more: Vec<Arc<dyn Offer>>) -> Result<Self, McpError> {
-        let McpParts { knowledge, copilot, catalogue, tasks, entropy, prompts, version } = parts;
+        let McpParts { knowledge, copilot, research, catalogue, tasks, entropy, prompts, version } =
+            parts;
         let prompts = prompts::Prompts::read(prompts)?;
-        let own = Own::new(knowledge, copilot, catalogue, prompts);
+        let own = Own::new(knowledge, copilot, research, catalogue, prompts);
         let mut offers: Vec<Arc<dyn Offer>> = vec![Arc::new(own)];
         offers.extend(more);
         let server = Implementation::new("saem", version).with_title(TITLE);

@@ -7,6 +7,7 @@ mod executor;
 mod hooks;
 mod live;
 mod record;
+mod researching;
 mod running;
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ use agent::ports::{
 };
 use tokio::sync::{Semaphore, oneshot};
 
-pub use self::asking::{ASK, SEARCH, Saem, SaemParts};
+pub use self::asking::{ASK, RESEARCH, SEARCH, Saem, SaemParts};
 pub use self::executor::{Ended, Executor, Step, Teller, Work};
 pub use self::live::Watching;
 

@@ -199,6 +199,19 @@ impl Research {
         Ok(viewed(&live))
     }
 
+    /// Has a run stopped by somebody who cannot wait for it; at the end of the process it is left for the next one.
+    pub(crate) fn stop_later(&self, principal: &Principal, id: Uuid) {
+        let tasks = &self.inner.researcher.parts.tasks;
+        if tasks.stopping().is_cancelled() {
+            return;
+        }
+        let (research, principal) = (self.clone(), principal.clone());
+        tasks.spawn(async move {
+            // It may have ended by itself meanwhile.
+            let _ended = research.steer(&principal, id, Steering::Stop).await;
+        });
+    }
+
     /// What a run came to.
     pub async fn report(&self, principal: &Principal, id: Uuid) -> Result<Report, EngineError> {
         let kept = self.kept(principal, id).await?;

@@ -1,5 +1,7 @@
 //! Checks runs over a shelf of documents: whole ones, interrupted ones, steered ones.
 
+mod served;
+
 use std::sync::Mutex;
 
 use agent::filter::{Filter, Tags};
@@ -248,7 +250,7 @@ async fn to_the_end(mut following: Following) -> (Vec<AgentMessage>, Told) {
 
 fn report(told: Told) -> Report {
     match told {
-        Told::Ended { report: Some(report), .. } => *report,
+        Told::Ended { report: Some(report), .. } => Report::clone(&report),
         other => panic!("{other:?}"),
     }
 }

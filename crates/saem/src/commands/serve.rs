@@ -175,14 +175,16 @@ async fn run(
     let tools = Some(host.clone());
     let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
     let catalogue = wiring::catalogue::catalogue(&config, &installation).await?;
-    let parts = wiring::mcp::parts(&config, &installation, copilot.clone(), catalogue.clone())?;
+    let research = wiring::research::service(&config, &installation).await?;
+    let known = (copilot.clone(), research.clone(), catalogue.clone());
+    let parts = wiring::mcp::parts(&config, &installation, known)?;
     let mcp = match purpose {
         Purpose::Callers | Purpose::Pipes | Purpose::Kit => Mcp::new(parts)?,
         Purpose::Conformance => Mcp::under_test(parts)?,
     };
     let audience = if purpose == Purpose::Kit { Audience::Kit } else { Audience::Callers };
-    let research = wiring::research::service(&config, &installation).await?;
-    let wired = wiring::a2a::agent(&config, &installation, copilot.clone(), audience)?;
+    let known = (copilot.clone(), research.clone());
+    let wired = wiring::a2a::agent(&config, &installation, known, audience)?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
     let ways = Ways {
@@ -195,10 +197,7 @@ async fn run(
     };
     let server = server(&config, &installation, identity, metrics, ways)?;
     let Door { listener, own_listener, tls, announced, .. } = door;
-    installation.knowledge.resume().await?;
-    copilot.resume().await?;
-    wired.service.resume().await?;
-    research.resume().await?;
+    take_up(&installation, &copilot, &wired, &research).await?;
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
@@ -236,6 +235,19 @@ async fn run(
     installation.close().await;
     talked?;
     Ok(if is_broken { ExitCode::from(70) } else { ExitCode::SUCCESS })
+}
+
+/// Goes on with what the last process has left.
+async fn take_up(
+    installation: &Installation,
+    copilot: &Copilot,
+    wired: &Wired,
+    research: &Research,
+) -> Result<()> {
+    installation.knowledge.resume().await?;
+    copilot.resume().await?;
+    wired.service.resume().await?;
+    Ok(research.resume().await?)
 }
 
 /// What stands behind the ways in.

@@ -11,6 +11,7 @@ use engine::agents::serving::{
     Executor, Saem, SaemParts, ServingParts, ServingRules, Signer, TaskService,
 };
 use engine::chat::Copilot;
+use engine::research::Research;
 use server::a2a::{A2a, A2aParts, A2aSettings, CardAccess, Encryption, Kit, SigningKey};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::posts::WebPosts;
@@ -37,7 +38,7 @@ pub(crate) struct Wired {
 pub(crate) fn agent(
     config: &Config,
     installation: &Installation,
-    copilot: Copilot,
+    (copilot, research): (Copilot, Research),
     audience: Audience,
 ) -> Result<Wired> {
     let mut egress = super::egress(config)?;
@@ -46,6 +47,7 @@ pub(crate) fn agent(
             knowledge: installation.knowledge.clone(),
             copilot,
             pages: installation.pages(),
+            research,
         })),
         Audience::Kit => {
             open_to_this_machine(&mut egress)?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
+use engine::research::Research;
 use server::mcp::{McpParts, PromptFile};
 
 use super::Installation;
@@ -24,8 +25,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub(crate) fn parts(
     config: &Config,
     installation: &Installation,
-    copilot: Copilot,
-    catalogue: Catalogue,
+    (copilot, research, catalogue): (Copilot, Research, Catalogue),
 ) -> Result<McpParts> {
     let mut prompts = prompts_in(&installation.folder.join("prompts"))?;
     if !config.mcp.prompts.is_empty() {
@@ -38,6 +38,7 @@ pub(crate) fn parts(
     Ok(McpParts {
         knowledge: installation.knowledge.clone(),
         copilot,
+        research,
         catalogue,
         tasks: installation.tasks().clone(),
         entropy: Arc::new(SystemEntropy),

@@ -36,6 +36,7 @@ mod peers;
 mod real_model;
 mod research;
 mod research_served;
+mod research_ways;
 mod running;
 mod socket;
 mod tenants;

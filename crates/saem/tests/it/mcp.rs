@@ -131,7 +131,10 @@ impl Caller {
 pub(crate) fn modern(id: u64, method: &str, mut params: Value) -> Value {
     let meta = &mut params["_meta"];
     meta["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
-    meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    let able = &mut meta["io.modelcontextprotocol/clientCapabilities"];
+    if able.is_null() {
+        *able = json!({});
+    }
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 

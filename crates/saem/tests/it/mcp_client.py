@@ -16,8 +16,8 @@ from mcp.types import PromptReference, ResourceTemplateReference
 
 VERSIONS = {"old": "2025-11-25", "new": "2026-07-28"}
 MODES = {"old": "legacy", "new": "auto"}
-TOOLS = ["search_all", "search_by_metadata", "get_section", "ask", "list_documents", "ingest_document",
-         "find_agents", "get_agent_card"]
+TOOLS = ["search_all", "search_by_metadata", "get_section", "ask", "research", "list_documents",
+         "ingest_document", "find_agents", "get_agent_card"]
 PATIENCE_S = 50
 
 

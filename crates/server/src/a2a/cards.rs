@@ -13,7 +13,7 @@ use ::a2a::version::VERSION_HEADER;
 use ::a2a::wire::write_card;
 use agent::names::TenantId;
 use axum::response::{IntoResponse, Response};
-use engine::agents::serving::{ASK, SEARCH};
+use engine::agents::serving::{ASK, RESEARCH, SEARCH};
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::request::Parts;
@@ -289,6 +289,15 @@ fn skills() -> Vec<Skill> {
              {\"skill\": \"search\"}.",
             &["search", "retrieval", "documents", "korean", "english"],
             &["webhook signature", "유휴 비용 배분"],
+        ),
+        skill(
+            RESEARCH,
+            "Research",
+            "Researches a question in rounds of searches and gives a report with checked citations, as \
+             {\"skill\": \"research\"} in the message's metadata. The plan is asked about (input-required) unless the \
+             metadata says {\"approval\": \"given\"}; what is said meanwhile is an instruction to the run.",
+            &["research", "report", "citations", "korean", "english"],
+            &["How do budget alerts work and what do they cost?", "유휴 비용은 어떻게 배분되나요?"],
         ),
     ]
 }

@@ -6,6 +6,7 @@ use agent::names::{DocumentId, SectionId};
 use agent::ports::DocumentList;
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
+use engine::research::Research;
 use engine::search::Widen;
 use engine::{EngineError, Knowledge};
 use rmcp::model::{
@@ -43,6 +44,7 @@ const IS_CUT: &str = "saem/isCut";
 pub(super) struct Own {
     pub(super) knowledge: Knowledge,
     pub(super) copilot: Copilot,
+    pub(super) research: Research,
     pub(super) catalogue: Catalogue,
     prompts: Prompts,
     tools: Vec<Tool>,
@@ -60,6 +62,7 @@ impl Own {
     pub(super) fn new(
         knowledge: Knowledge,
         copilot: Copilot,
+        research: Research,
         catalogue: Catalogue,
         prompts: Prompts,
     ) -> Self {
@@ -77,7 +80,8 @@ impl Own {
                 .with_mime_type("text/markdown")
                 .with_icons(icons()),
         ];
-        Self { knowledge, copilot, catalogue, prompts, tools: tools::definitions(), templates }
+        let tools = tools::definitions();
+        Self { knowledge, copilot, research, catalogue, prompts, tools, templates }
     }
 
     async fn document(&self, id: &DocumentId, uri: &str, asked: &Asked) -> Found {
@@ -171,7 +175,7 @@ impl Offer for Own {
         Box::pin(async move {
             let unknown = || ErrorData::invalid_params("there is no such tool", None);
             let kind = Kind::named(&call.name).ok_or_else(unknown)?;
-            Ok(tools::call(self, kind, call.arguments, asked).await?.into())
+            tools::call(self, kind, call, asked).await
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod forms;
+mod research;
 mod schema;
 mod words;
 
@@ -16,8 +17,8 @@ use engine::chat::{Question, Talk, ToolUser, TurnEvent, Whom};
 use engine::search::{Mode, SECTION_TOKENS_MAX, SearchRequest, Widen};
 use engine::{EngineError, Order, Upload};
 use rmcp::model::{
-    CallToolResult, ContentBlock, ErrorData, JsonObject, ProgressNotificationParam, Tool,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonObject,
+    ProgressNotificationParam, Tool, ToolAnnotations,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,6 +58,7 @@ pub(super) enum Kind {
     SearchByMetadata,
     GetSection,
     Ask,
+    Research,
     ListDocuments,
     IngestDocument,
     FindAgents,
@@ -64,11 +66,12 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::SearchAll,
         Self::SearchByMetadata,
         Self::GetSection,
         Self::Ask,
+        Self::Research,
         Self::ListDocuments,
         Self::IngestDocument,
         Self::FindAgents,
@@ -85,6 +88,7 @@ impl Kind {
             Self::SearchByMetadata => "search_by_metadata",
             Self::GetSection => "get_section",
             Self::Ask => "ask",
+            Self::Research => "research",
             Self::ListDocuments => "list_documents",
             Self::IngestDocument => "ingest_document",
             Self::FindAgents => "find_agents",
@@ -100,6 +104,7 @@ impl Kind {
             | Self::SearchByMetadata
             | Self::GetSection
             | Self::Ask
+            | Self::Research
             | Self::ListDocuments
             | Self::FindAgents
             | Self::GetAgentCard => Scope::Read,
@@ -141,6 +146,7 @@ impl Kind {
                     .idempotent(false)
                     .open_world(false),
             ),
+            Self::Research => research::definition(self),
             Self::ListDocuments => tool::<ListDocuments, DocumentsBody>(
                 self,
                 "List documents",
@@ -227,15 +233,16 @@ impl From<agent::names::NameError> for Fault {
     }
 }
 
-/// Calls a tool. What the model can do something about is a result that says so.
+/// Calls a tool.
 pub(super) async fn call(
     own: &Own,
     kind: Kind,
-    arguments: Option<JsonObject>,
+    call: CallToolRequestParams,
     asked: &Asked,
-) -> Result<CallToolResult, ErrorData> {
-    let arguments = arguments.unwrap_or_default();
+) -> Result<CallToolResponse, ErrorData> {
+    let arguments = call.arguments.clone().unwrap_or_default();
     let answer = match kind {
+        Kind::Research => return told(research::call(own, call, asked).await),
         Kind::SearchAll => search_all(own, arguments, asked).await,
         Kind::SearchByMetadata => search_by_metadata(own, arguments, asked).await,
         Kind::GetSection => get_section(own, arguments, asked).await,
@@ -245,9 +252,14 @@ pub(super) async fn call(
         Kind::FindAgents => agents::find(own, arguments, asked).await,
         Kind::GetAgentCard => agents::card(own, arguments, asked).await,
     };
+    told(answer.map(Into::into))
+}
+
+/// What the model can do something about is a result that says so.
+fn told(answer: Result<CallToolResponse, Fault>) -> Result<CallToolResponse, ErrorData> {
     match answer {
         Ok(result) => Ok(result),
-        Err(Fault::Tell(why)) => Ok(CallToolResult::error(vec![ContentBlock::text(why)])),
+        Err(Fault::Tell(why)) => Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
         Err(Fault::Ours(error)) => Err(error),
     }
 }

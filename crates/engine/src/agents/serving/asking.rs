@@ -17,14 +17,17 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::context::{self, Read};
 use super::executor::{Ended, Executor, Step, Teller, Work};
+use super::researching;
 use crate::chat::{Asking, Copilot, Question, Talk, ToolUser, TurnEvent, Whom};
 use crate::error::EngineError;
 use crate::knowledge::Knowledge;
+use crate::research::Research;
 use crate::search::SearchRequest;
 
 /// The skills, by the ids of the card. A message names one in its metadata, under `skill`.
 pub const ASK: &str = "ask";
 pub const SEARCH: &str = "search";
+pub const RESEARCH: &str = "research";
 
 /// Passages that a search gives.
 const PASSAGES: usize = 10;
@@ -41,6 +44,7 @@ pub struct SaemParts {
     pub knowledge: Knowledge,
     pub copilot: Copilot,
     pub pages: Arc<dyn Pages>,
+    pub research: Research,
 }
 
 /// Answers from the documents.
@@ -78,9 +82,14 @@ async fn begin(parts: SaemParts, mut work: Work) -> Result<(), Ended> {
         match skill(&message, work.metadata.as_ref()).as_str() {
             ASK => ask(&parts, &mut work, &message).await?,
             SEARCH => search(&parts, &work, &message).await?,
+            RESEARCH => {
+                let Read { question, .. } = context::read(&message, &parts.pages).await;
+                researching::research(&parts.research, &mut work, &message, question).await?;
+            }
             other => {
                 let name: String = other.chars().take(64).collect();
-                let words = format!("There is no skill {name:?}: use {ASK} or {SEARCH}.");
+                let words =
+                    format!("There is no skill {name:?}: use {ASK}, {SEARCH} or {RESEARCH}.");
                 return work.tell.status(TaskState::Rejected, vec![Part::text(words)]).await;
             }
         }
@@ -260,7 +269,7 @@ fn extent(named: Option<&Value>) -> Extent {
     }
 }
 
-fn is_yes(text: &str) -> bool {
+pub(super) fn is_yes(text: &str) -> bool {
     const YES: [&str; 10] =
         ["yes", "y", "ok", "approve", "approved", "네", "예", "응", "승인", "허용"];
     let text = text.trim().trim_end_matches(['.', '!']).to_lowercase();
@@ -321,7 +330,7 @@ impl Answer<'_> {
 }
 
 /// What came of a message, under a name that is the same for all pieces of it.
-fn artifact(name: &str, message: &Message, parts: Vec<Part>) -> Artifact {
+pub(super) fn artifact(name: &str, message: &Message, parts: Vec<Part>) -> Artifact {
     let id = format!("{name}-{}", digest(&[message.id.as_str()]));
     Artifact {
         // A name of ours and digits are always an id.
@@ -334,7 +343,7 @@ fn artifact(name: &str, message: &Message, parts: Vec<Part>) -> Artifact {
     }
 }
 
-async fn failed(tell: &Teller, error: EngineError) -> Result<(), Ended> {
+pub(super) async fn failed(tell: &Teller, error: EngineError) -> Result<(), Ended> {
     let (state, words) = match error {
         EngineError::Refused(why) | EngineError::Conflict(why) => (TaskState::Rejected, why),
         EngineError::Absent { what } => (TaskState::Rejected, format!("there is no {what}")),

@@ -3,8 +3,9 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use agent::research::message::{Content, PlanQuestion, SearchStep, Uuid};
-use anyhow::{Context, Result, bail};
+use agent::research::message::{Content, PlanQuestion, Uuid};
+use anyhow::{Result, bail};
+use engine::research::words::steps_named;
 use server::api::wire::research::{ControlBody, ControlKind, PlanBody, PlanDecision};
 
 use super::view::View;
@@ -174,16 +175,7 @@ fn word(line: &str, plan: &PlanQuestion) -> Option<PlanBody> {
         "" | "y" | "Y" | "yes" | "네" | "ㅛ" => (PlanDecision::Approve, Vec::new()),
         "n" | "N" | "no" | "아니요" | "ㄴ" => (PlanDecision::Refuse, Vec::new()),
         numbers => {
-            let wanted = numbers.split([' ', ',']).filter(|word| !word.is_empty());
-            let wanted: Vec<u32> =
-                wanted.map(str::parse).collect::<Result<_, _>>().context("no number").ok()?;
-            let kept = plan.search_steps.iter().filter(|step| wanted.contains(&step.step_number));
-            let kept = (1..).zip(kept);
-            let renumbered = |(step_number, step): (u32, &SearchStep)| SearchStep {
-                step_number,
-                ..step.clone()
-            };
-            let steps: Vec<SearchStep> = kept.map(renumbered).collect();
+            let steps = steps_named(numbers, plan);
             if steps.is_empty() {
                 return None;
             }
@@ -195,6 +187,8 @@ fn word(line: &str, plan: &PlanQuestion) -> Option<PlanBody> {
 
 #[cfg(test)]
 mod tests {
+    use agent::research::message::SearchStep;
+
     use super::*;
 
     fn step(step_number: u32) -> SearchStep {

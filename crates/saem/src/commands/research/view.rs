@@ -3,9 +3,8 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use agent::research::message::{
-    AgentMessage, BudgetPart, Content, PlanQuestion, ProviderId, SearchStep,
-};
+use agent::research::message::{AgentMessage, BudgetPart, Content, PlanQuestion};
+use engine::research::words::planned;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::Output;
@@ -66,7 +65,7 @@ impl View {
     /// Shows a plan that waits for a word.
     pub(super) fn ask(&self, plan: &PlanQuestion) {
         self.say(&format!("plan: {}", plan.strategy));
-        plan.search_steps.iter().for_each(|step| self.say(&planned(step)));
+        plan.search_steps.iter().for_each(|step| self.say(&format!("  {}", planned(step))));
         let wait = match plan.goes_on_after {
             Some(seconds) => format!("without an answer it is followed in {seconds} s"),
             None => "it waits for your word".to_owned(),
@@ -184,7 +183,7 @@ fn spent(part: &BudgetPart) -> Option<String> {
 fn told(content: &Content) -> Vec<String> {
     match content {
         Content::PlanningRequest(plan) => {
-            let steps = plan.search_steps.iter().map(planned);
+            let steps = plan.search_steps.iter().map(|step| format!("  {}", planned(step)));
             std::iter::once(format!("plan: {}", plan.strategy)).chain(steps).collect()
         }
         Content::SearchResults(results) => {
@@ -211,11 +210,6 @@ fn told(content: &Content) -> Vec<String> {
         }
         _ => Vec::new(),
     }
-}
-
-fn planned(step: &SearchStep) -> String {
-    let sources: Vec<&str> = step.sources.iter().map(ProviderId::as_str).collect();
-    format!("  {}. {} ({})", step.step_number, step.description, sources.join(", "))
 }
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ async fn every_tool_says_what_it_takes_gives_and_does() {
             "search_by_metadata",
             "get_section",
             "ask",
+            "research",
             "list_documents",
             "ingest_document",
             "find_agents",

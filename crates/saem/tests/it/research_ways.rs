@@ -1,0 +1,110 @@
+//! Research by the other ways in: MCP, A2A and AG-UI, each asking about the plan as its protocol asks.
+
+use serde_json::{Value, json};
+
+use crate::mcp::{Caller, in_stream};
+use crate::research::{QUESTION, library};
+use crate::world::Served;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tool_of_mcp_gives_a_report_and_asks_about_the_plan_where_the_client_can() {
+    let world = library();
+    let served = world.serve().await;
+    let caller = Caller::of(&served, None);
+    let wanted = json!({ "question": QUESTION });
+    let done = caller.call("research", wanted.clone()).await;
+    let report = &done["structuredContent"];
+    assert_eq!((&report["ended"], &report["unsupported"]), (&json!("enough"), &json!(0)), "{done}");
+    assert!(done["content"][0]["text"].as_str().unwrap().contains("## Sources"), "{done}");
+    let able = json!({ "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} } });
+    let call = json!({ "name": "research", "arguments": wanted, "_meta": able });
+    let asked = caller.ask("tools/call", call.clone()).await.result().clone();
+    let form = &asked["inputRequests"]["plan"]["params"];
+    assert!(form["message"].as_str().unwrap().contains("1. "), "{asked}");
+    let answer = json!({ "action": "accept", "content": { "decision": "approve", "steps": "1" } });
+    let mut again = call;
+    again["requestState"] = asked["requestState"].clone();
+    again["inputResponses"] = json!({ "plan": answer });
+    let done = caller.ask("tools/call", again).await.result().clone();
+    assert!(done["structuredContent"]["report"].is_string(), "{done}");
+    let (_, runs) = served.get("/api/research").await;
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 2, "the second call went on with its run");
+    let bad = caller.call("research", json!({ "question": "x", "sources": ["bing"] })).await;
+    assert_eq!(bad["isError"], true, "{bad}");
+}
+
+/// Sends a message to the agent; gives its task.
+async fn send(served: &Served, id: &str, text: &str, task: Option<&Value>) -> Value {
+    let mut message = json!({
+        "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text }], "metadata": { "skill": "research" },
+    });
+    if let Some(task) = task {
+        message["taskId"] = task.clone();
+    }
+    let params = json!({ "message": message });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params });
+    let request = served.client.post(served.url("/a2a")).header("A2A-Version", "1.0");
+    let answer: Value = request.json(&body).send().await.unwrap().json().await.unwrap();
+    answer["result"]["task"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_skill_of_a2a_waits_for_a_word_about_the_plan_and_gives_the_report_in_pieces() {
+    let world = library();
+    let served = world.serve().await;
+    let task = send(&served, "m1", QUESTION, None).await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{task}");
+    let asked = &task["status"]["message"]["parts"];
+    assert!(asked[0]["text"].as_str().unwrap().contains("1. "), "{asked}");
+    assert!(asked[1]["data"]["plan"]["search_steps"].is_array(), "{asked}");
+    let done = send(&served, "m2", "yes", Some(&task["id"])).await;
+    assert_eq!(done["status"]["state"], "TASK_STATE_COMPLETED", "{done}");
+    let parts = done["artifacts"][0]["parts"].as_array().unwrap();
+    let text: String = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+    assert!(text.starts_with("# ") && text.contains("## Sources"), "{text}");
+    assert_eq!(parts.last().unwrap()["data"]["report"]["question"], QUESTION);
+    let refused = send(&served, "m3", QUESTION, None).await;
+    let refused = send(&served, "m4", "no", Some(&refused["id"])).await;
+    assert_eq!(refused["status"]["state"], "TASK_STATE_REJECTED", "{refused}");
+}
+
+async fn run(served: &Served, body: &Value) -> Vec<Value> {
+    let response = served.client.post(served.url("/ag-ui")).json(body).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    in_stream(&response.text().await.unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ag_ui_interrupts_for_the_plan_and_goes_on_with_the_answer() {
+    let world = library();
+    let served = world.serve().await;
+    let user = json!([{ "id": "1", "role": "user", "content": QUESTION }]);
+    let first =
+        json!({ "threadId": "t", "runId": "r1", "messages": user, "tools": [], "context": [] });
+    let events = run(&served, &first).await;
+    let kinds = |events: &[Value]| -> Vec<String> {
+        events.iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(&events)[..2], ["RUN_STARTED", "STATE_SNAPSHOT"]);
+    let outcome = &events.last().unwrap()["outcome"];
+    assert_eq!(outcome["type"], "interrupt", "{events:#?}");
+    let interrupt = &outcome["interrupts"][0];
+    assert_eq!(interrupt["id"], events[1]["snapshot"]["researchId"]);
+    let steps = &interrupt["metadata"]["plan"]["search_steps"];
+    assert!(steps.as_array().unwrap().len() > 1, "{interrupt}");
+    let payload = json!({ "decision": "edit", "steps": [steps[0]] });
+    let resume =
+        json!([{ "interruptId": interrupt["id"], "status": "resolved", "payload": payload }]);
+    let second = json!({ "threadId": "t", "runId": "r2", "messages": user, "resume": resume });
+    let events = run(&served, &second).await;
+    let names = kinds(&events);
+    let count = |name: &str| names.iter().filter(|kind| *kind == name).count();
+    assert_eq!(count("SUBAGENT_STARTED"), count("SUBAGENT_FINISHED"), "{names:?}");
+    assert!(count("SUBAGENT_STARTED") >= 3 && count("ACTIVITY_SNAPSHOT") > 3, "{names:?}");
+    let text = events.iter().find(|event| event["type"] == "TEXT_MESSAGE_CONTENT").unwrap();
+    assert!(text["delta"].as_str().unwrap().contains("## Sources"));
+    let last = events.last().unwrap();
+    assert_eq!((&last["runId"], &last["outcome"]["type"]), (&json!("r2"), &json!("success")));
+    let bad = json!({ "threadId": "t", "runId": "r", "messages": [] });
+    assert_eq!(served.post("/ag-ui", &bad).await.0, 400);
+}
