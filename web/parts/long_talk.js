@@ -82,7 +82,9 @@ export class LongTalk {
       const same = first === this.#first && last === this.#last;
       this.#draw(first, last);
       const moved = this.#measure();
-      if (held?.element.isConnected) this.frame.scrollTop += held.element.getBoundingClientRect().top - held.top;
+      const off = held?.element.isConnected ? held.element.getBoundingClientRect().top - held.top : 0;
+      // Less than a pixel is nothing that moved, and scrolling for it would begin it all again.
+      if (Math.abs(off) >= 1) this.frame.scrollTop += off;
       if (same && !moved) break;
     }
     this.seen(this.#first, this.#last);

@@ -212,25 +212,24 @@ async fn nothing_hostile_runs_or_reaches_out_from_the_page() {
     world.ok(&["ingest", page.to_str().unwrap()]);
     let model = model(|_| Answer::text(HOSTILE)).await;
     let settings = model_settings(&model.base_url);
-    let served = world.serve_with(&borrowed(&settings)).await;
-    let (status, told) = served
-        .post(
-            "/registry/agents",
-            &json!({"card": hostile_card(), "disclosure": {"agent": "public"}}),
-        )
-        .await;
+    let file = world.file("card.json", hostile_card(true).to_string());
+    let configured = format!("[agents.liar]\ncard = {:?}\n", file.to_str().unwrap());
+    let served = world.serve_configured(&configured, &borrowed(&settings)).await;
+    let body = json!({"card": hostile_card(false), "disclosure": {"agent": "public"}});
+    let (status, told) = served.post("/registry/agents", &body).await;
     assert_eq!(status, 201, "{told}");
     walk(&world, &served, "hostile.mjs", json!({})).await;
 }
 
-/// A card whose every word wants to be more than a word.
-fn hostile_card() -> Value {
+/// A card whose every word wants to be more than a word; the catalogue takes none whose addresses run.
+fn hostile_card(has_links: bool) -> Value {
+    let link = if has_links { "javascript:window.pwned=1" } else { "https://painter.example.com" };
     json!({
         "name": "Painter <img src=x onerror=window.pwned=1>",
         "description": HOSTILE,
         "version": "<script>window.pwned=1</script>",
-        "provider": {"organization": "\u{202e}live\u{202c} <b onmouseover=window.pwned=1>", "url": "javascript:window.pwned=1"},
-        "documentationUrl": "javascript:window.pwned=1",
+        "provider": {"organization": "\u{202e}live\u{202c} <b onmouseover=window.pwned=1>", "url": link},
+        "documentationUrl": link,
         "iconUrl": "http://attacker.invalid/icon.png",
         "supportedInterfaces": [{
             "url": "https://painter.example.com/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"

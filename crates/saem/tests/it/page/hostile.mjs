@@ -56,9 +56,13 @@ await walk(async ({ page, go }) => {
   await drawer.getByText("The card as JSON").click();
   await clean("the card of an agent");
   assert.ok(!/[\u202a-\u202e\u2066-\u2069\u200b]/.test(await drawer.innerText()), "letters that hide in a card");
-  assert.equal(await drawer.locator("a[href]").count(), 0, "an address that runs is no link");
   await page.keyboard.press("Escape");
   await agent.getByRole("button", { name: "Send a message" }).click();
   await clean("a message to an agent");
   await page.keyboard.press("Escape");
+  const liar = page.locator(".agent").filter({ hasText: "liar" });
+  await liar.getByRole("button", { name: "Ask for its card" }).click();
+  await liar.locator(".agent-card").waitFor();
+  await clean("the card of an agent of the configuration");
+  assert.equal(await liar.locator("a[href]").count(), 0, "an address that runs is no link");
 });

@@ -15,6 +15,9 @@ use crate::world::World;
 
 const DAY: u64 = 24 * 3_600_000;
 
+/// Turns that a conversation has at hand.
+const KEPT: usize = 5;
+
 /// Documents that are written at once: the store gathers them into one commit.
 const AT_ONCE: usize = 500;
 
@@ -40,6 +43,8 @@ async fn talk(store: &Store, session: &str, turns: u64) {
         let mut turn = samples::turn(session.id.as_str(), number, &question, answer.trim());
         turn.at = now;
         session.add(turn.said(), &MemoryLimits::default());
+        // As if they had been taken into the memory.
+        session.turns.drain(..session.turns.len().saturating_sub(KEPT));
         let keep = KeepSession {
             session: session.clone(),
             revision: number - 1,

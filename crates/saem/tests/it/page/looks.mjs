@@ -38,6 +38,9 @@ await walk(async ({ browser, page, go }) => {
     const look = `${language}-${theme}`;
     const visitor = await visit(browser, { locale, theme, expected: ["403"] });
     await room(visitor, look, `chat/${session}`, ".turn .facts", "chat");
+    // Scrolled to first: a card closes when what it belongs to moves.
+    await visitor.page.locator("button.cite").first().scrollIntoViewIfNeeded();
+    await visitor.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     await visitor.page.locator("button.cite").first().hover();
     await visitor.page.locator(".cite-card").waitFor();
     await accessible(visitor.page, `card ${look}`);
