@@ -383,6 +383,8 @@ async fn pages_of_the_web_are_read_and_quoted_with_their_addresses() {
     let following = world.process().begin(&world.tenant, wanted(Approval::Given)).await.unwrap();
     let report = report(to_the_end(following).await.1);
     let page = report.sources.iter().find(|source| source.address.is_some()).unwrap();
+    let booked = world.ledger.booked(&world.tenant, Day(0), Day(u32::MAX)).await.unwrap();
+    assert!(booked.iter().any(|booking| booking.account.model == "brave"));
     assert_eq!(page.web_address(), Some("https://web.example/alerts"));
     assert!(report.to_markdown().contains("cost 3 dollars"), "{}", report.to_markdown());
     let sources = vec![ProviderId::local()];

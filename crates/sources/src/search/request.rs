@@ -106,23 +106,27 @@ pub(super) fn asking(
             let select = "DOI,title,abstract,published,URL";
             get(settings, "works", &[("query", query), ("rows", &number), ("select", select)])
         }
-        ProviderKind::OpenAlex => {
-            let fields = "id,doi,title,publication_date,abstract_inverted_index,primary_location";
-            let wanted = [("search", query), ("per_page", &number), ("select", fields)];
-            // It takes its key in the address alone; addresses are shown to nobody with what they ask.
-            let key = key.map(|key| ("api_key", key));
-            let wanted: Vec<(&str, &str)> = wanted.into_iter().chain(key).collect();
-            get(settings, "works", &wanted)
-        }
-        ProviderKind::Google => {
-            let needed = "google needs a key of the form ENGINE/KEY";
-            let (engine, key) = key.and_then(|key| key.split_once('/')).ok_or(needed)?;
-            let number = count.min(GOOGLE_RESULTS_MAX).to_string();
-            let wanted = [("q", query), ("cx", engine), ("num", &number)];
-            let asking = get(settings, "customsearch/v1", &wanted)?;
-            with_key(asking, "x-goog-api-key", Some(key), settings.kind)
-        }
+        ProviderKind::OpenAlex => openalex(settings, query, &number),
+        ProviderKind::Google => google(settings, query, count),
     }
+}
+
+fn openalex(settings: &ProviderSettings, query: &str, number: &str) -> Result<Asking, String> {
+    let fields = "id,doi,title,publication_date,abstract_inverted_index,primary_location";
+    let wanted = [("search", query), ("per_page", number), ("select", fields)];
+    // It takes its key in the address alone; addresses are shown to nobody with what they ask.
+    let key = settings.key.as_ref().map(|key| ("api_key", key.0.as_str()));
+    let wanted: Vec<(&str, &str)> = wanted.into_iter().chain(key).collect();
+    get(settings, "works", &wanted)
+}
+
+fn google(settings: &ProviderSettings, query: &str, count: u32) -> Result<Asking, String> {
+    let key = settings.key.as_ref().and_then(|key| key.0.split_once('/'));
+    let (engine, key) = key.ok_or("google needs a key of the form ENGINE/KEY")?;
+    let number = count.min(GOOGLE_RESULTS_MAX).to_string();
+    let asking =
+        get(settings, "customsearch/v1", &[("q", query), ("cx", engine), ("num", &number)])?;
+    with_key(asking, "x-goog-api-key", Some(key), settings.kind)
 }
 
 /// Words that all have to stand somewhere, without what arXiv takes for operators.

@@ -407,9 +407,9 @@ async fn a_search_says_what_it_costs_and_costs_nothing_the_second_time() {
     assert_eq!(first.cost, Cost::from_dollars(0.007));
     let again = searches.search(&id, "budget alerts", 5).await.unwrap();
     assert_eq!((again.hits, again.cost), (first.hits, Cost::default()));
-    assert_eq!(server.connections(), 1);
+    assert_eq!(server.heads().len(), 1);
     searches.search(&id, "budget alerts", 6).await.unwrap();
-    assert_eq!(server.connections(), 2);
+    assert_eq!(server.heads().len(), 2);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
