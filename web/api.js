@@ -50,6 +50,7 @@ export const post = (path, body, signal) => json("POST", path, { body, signal })
 export const put = (path, body) => json("PUT", path, { body });
 export const patch = (path, body) => json("PATCH", path, { body });
 export const remove = (path) => json("DELETE", path, {});
+export const blob = async (path, query) => (await send("GET", path, { query })).blob();
 export const text = async (path, query) => (await send("GET", path, { query })).text();
 
 /** Posts, and gives each event of the answer to `on(name, data)` in order. Ends when the answer does. */

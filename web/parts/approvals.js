@@ -73,6 +73,7 @@ const ASKED = {
       h("p", {}, question.message),
       h("pre", { tabindex: "0" }, question.address),
       h("p", {}, t("approval.host", { host: question.host })),
+      question.has_foreign_letters ? h("p", { class: "warning" }, t("approval.foreign_letters")) : null,
       is_web ? h("p", {}, h("a", { href: question.address, target: "_blank", rel: "noopener noreferrer" }, question.host)) : null,
       answers(close, ["once"]),
     ];

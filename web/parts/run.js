@@ -137,9 +137,10 @@ export class RunView {
 
   /** What can be done with a run that has ended. */
   #after() {
-    const save = (format, type) => async () => {
+    const save = (format) => async () => {
       try {
-        download(`research-${this.id}.${format}`, await api.text(this.#path("/report"), { format }), type);
+        const file = await api.blob(this.#path("/report"), { format });
+        download(`research-${this.id}.${format}`, file, file.type);
       } catch (problem) {
         failed(problem);
       }
@@ -150,8 +151,8 @@ export class RunView {
     };
     return [h("button", { type: "button", class: "primary", onclick: further }, t("research.follow_up")),
       h("button", { type: "button", onclick: () => this.ask(this.#run.question).catch(failed) }, t("research.again")),
-      this.#run.progress?.has_report ? [["md", "text/markdown"], ["html", "text/html"], ["json", "application/json"]].map(([format, type]) =>
-        iconButton("export", t("research.export", { format: format.toUpperCase() }), save(format, type), { text: true })) : null];
+      this.#run.progress?.has_report ? ["md", "html", "pdf", "docx", "json"].map((format) =>
+        iconButton("export", t("research.export", { format: format.toUpperCase() }), save(format), { text: true })) : null];
   }
 
   /** What waits for a person: the plan, or a call of which nobody knows whether it was made. */

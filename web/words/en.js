@@ -476,6 +476,7 @@ export default {
   "approval.sample": "{server} wants your model to answer, with your tokens",
   "approval.exactly": "Exactly this will be sent:",
   "approval.host": "It is at {host}. It opens in a new tab, only if you press it.",
+  "approval.foreign_letters": "The name of this page is written in letters that may look like others. Be sure that it is the one you mean.",
   "approval.tokens": "at most {count} tokens",
   "approval.no": "No",
   "approval.once": "Yes, this once",

@@ -476,6 +476,7 @@ export default {
   "approval.sample": "{server} 서버가 모델의 답을 원합니다 (토큰은 여러분이 씁니다)",
   "approval.exactly": "정확히 이것을 보냅니다:",
   "approval.host": "{host}에 있습니다. 눌러야만 새 탭에서 열립니다.",
+  "approval.foreign_letters": "이 페이지의 이름에는 다른 글자처럼 보일 수 있는 글자가 있습니다. 가려던 곳이 맞는지 확인하세요.",
   "approval.tokens": "최대 {count} 토큰",
   "approval.no": "아니요",
   "approval.once": "이번만 허용",

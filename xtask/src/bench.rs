@@ -23,6 +23,10 @@ const PEERS: Packages<'_> = Packages {
         "pydantic-ai-slim[openai]==2.66.0",
         "langgraph==1.2.20",
         "openai==3.49.0",
+        "agent-framework-core==1.23.0",
+        "agent-framework-orchestrations==1.4.0",
+        "trafilatura==2.0.0",
+        "lxml_html_clean==0.4.6",
     ],
     others: Others::AsNeeded,
 };
@@ -57,8 +61,7 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
 
 /// Runs cargo, which must succeed.
 pub(crate) fn cargo(repository: &Path, arguments: &[&str]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).current_dir(repository).args(arguments).status()?;
+    let status = crate::gate::cargo().current_dir(repository).args(arguments).status()?;
     ensure!(status.success(), "cargo {} failed", arguments.join(" "));
     Ok(())
 }

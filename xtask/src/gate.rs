@@ -38,6 +38,21 @@ pub(crate) fn test() -> Result<()> {
     crate::conformance::run(&[])
 }
 
+/// Cargo, as a person would start it. What `cargo xtask` was told of itself makes build scripts run again that ask for such
+/// things, and all that stands on them is built anew.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new("cargo");
+    for (name, _) in std::env::vars_os() {
+        let is_of_us = ["CARGO_PKG_", "CARGO_MANIFEST_"]
+            .iter()
+            .any(|start| name.to_str().is_some_and(|name| name.starts_with(start)));
+        if is_of_us {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
 fn has_nextest() -> bool {
     let version = Command::new("cargo").args(["nextest", "--version"]).output();
     version.is_ok_and(|output| output.status.success())
@@ -48,7 +63,7 @@ fn has_nextest() -> bool {
 fn step(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     eprintln!("── {name}: cargo {}", arguments.join(" "));
     let start = Instant::now();
-    let status = Command::new("cargo")
+    let status = cargo()
         .args(arguments)
         .envs(environment.iter().copied())
         .current_dir(root())

@@ -33,6 +33,10 @@ usage: cargo xtask CHORE
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
   bench mcp [--requests N] [--rounds N]
                     tools listed and called over HTTP, beside bare rmcp, FastMCP and the TypeScript SDK
+  bench research [--runs N] [--rounds N]
+                    a scripted research run with its journal, beside a group chat of Microsoft Agent Framework
+  bench extract [--rounds N]
+                    the main text of public web pages against what people marked, beside trafilatura
   eval copilot-model [--threads N]
                     ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
                     evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
@@ -56,9 +60,11 @@ fn main() -> ExitCode {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
         ["conformance", "mcp", arguments @ ..] => conformance::run(arguments),
-        ["bench", name @ ("search" | "ingest" | "turn" | "mcp"), rest @ ..] => {
-            bench::run(name, rest)
-        }
+        [
+            "bench",
+            name @ ("search" | "ingest" | "turn" | "mcp" | "research" | "extract"),
+            rest @ ..,
+        ] => bench::run(name, rest),
         ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),

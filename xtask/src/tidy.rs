@@ -73,7 +73,7 @@ const ROOMS: &[Room] = &[
         ],
     ),
     pure("a2a", &[], &["base64", "serde", "serde_json", "thiserror"]),
-    room("bench", &["agent", "extract", "index", "models"]),
+    room("bench", &["agent", "engine", "extract", "index", "models", "store"]),
     room("index", &["agent"]),
     room("store", &["agent", "a2a"]),
     room("models", &["agent"]),

@@ -18,7 +18,7 @@ use crate::language::Language;
 use crate::names::{CollectionName, DocumentId, TenantId};
 
 pub use self::entries::{AgentEntries, Catalogues, EntryList, KeepEntry, KeptEntry};
-pub use self::research::{Journals, KeptRun, NewEntries, RunLine, RunList, Searches};
+pub use self::research::{Journals, KeptRun, NewEntries, RunLine, RunList, Searched, Searches};
 pub use self::sessions::{
     KeepSession, KeptSession, Ledger, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
 };
@@ -236,6 +236,8 @@ pub trait Jobs: Send + Sync {
 pub trait Keys: Send + Sync {
     fn put_key(&self, key: ApiKey, audit: AuditEntry) -> Later<'_, ()>;
     fn find_key<'a>(&'a self, prefix: &'a str) -> Later<'a, Option<ApiKey>>;
+    /// Whether a key was ever made.
+    fn has_keys(&self) -> Later<'_, bool>;
     fn keys<'a>(&'a self, tenant: Option<&'a TenantId>) -> Later<'a, Vec<ApiKey>>;
 }
 

@@ -1,15 +1,18 @@
-//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn` and `… mcp`.
+//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn`, `… mcp`, `… research`
+//! and `… extract`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench takes the time, and the environment tells it where things are"
 )]
 
 mod corpus;
+mod extraction;
 mod http;
 mod ingest;
 mod mcp;
 mod peer;
 mod report;
+mod research;
 mod saem;
 mod search;
 mod stub;
@@ -37,6 +40,7 @@ pub(crate) struct Places {
 const HELP: &str = "\
 usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N] [--rounds N]
    |   bench turn [--turns N] [--rounds N] [--alone]  |   bench mcp [--requests N] [--rounds N]
+   |   bench research [--runs N] [--rounds N]    |   bench extract [--rounds N]
 
 The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, and for mcp BENCH_NODE and BENCH_PACKAGES.";
 
@@ -101,6 +105,13 @@ fn run() -> Result<()> {
             &mcp::Packages { node: named("BENCH_NODE")?, folder: named("BENCH_PACKAGES")? },
             &mcp::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
         ),
+        Some("research") => research::run(
+            &places()?,
+            &research::Size { runs: number("--runs", 300)?, rounds: number("--rounds", 5)? },
+        ),
+        Some("extract") => {
+            extraction::run(&places()?, &extraction::Size { rounds: number("--rounds", 5)? })
+        }
         // One of the peers of `bench mcp`, which starts it.
         Some("bare-mcp") => {
             mcp::bare::run(arguments.get(1).context("the file with the tools")?.as_ref())

@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::error::EngineError;
 use crate::indexing::Indexer;
 use crate::tasks::Tasks;
+use crate::trees::Trees;
 use crate::worker::Pool;
 
 /// What knowledge is made of.
@@ -86,6 +87,7 @@ pub struct Knowledge {
     pub(crate) jobs_ended: watch::Sender<u64>,
     /// Room for the documents of running jobs, in MiB.
     pub(crate) job_room: Arc<Semaphore>,
+    pub(crate) trees: Arc<Trees>,
 }
 
 impl Knowledge {
@@ -97,6 +99,7 @@ impl Knowledge {
             indexers: Arc::default(),
             jobs_ended: watch::channel(0).0,
             job_room: Arc::new(Semaphore::new(crate::jobs::MEBIBYTES_AT_ONCE as usize)),
+            trees: Arc::default(),
         }
     }
 

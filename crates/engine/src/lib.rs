@@ -19,6 +19,7 @@ pub mod search;
 pub mod tasks;
 pub mod telemetry;
 pub mod tools;
+mod trees;
 pub mod worker;
 
 pub use cleanup::CleanupReport;

@@ -28,7 +28,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use self::driving::{Driver, Surroundings};
 use self::live::Live;
 pub use self::live::{Gap, Line, Over, Seen, Watching};
-pub use self::pages::PageTexts;
+pub use self::pages::{PageTexts, StrangersPages};
 pub use self::service::{Asked, Research, ResearchRules, RunView};
 use crate::chat::{Library, QUESTION_BYTES_MAX};
 use crate::error::EngineError;
@@ -178,7 +178,7 @@ impl Researcher {
     /// A run that goes on here, and how many messages it had when it was taken up.
     async fn take_up(&self, tenant: &TenantId, id: Uuid) -> Result<(Arc<Live>, u64), EngineError> {
         let taken = self.parts.journals.take_over(tenant, id).await?;
-        let Some(KeptRun { order, principal, begun_at, epoch, entries, .. }) = taken else {
+        let Some(kept) = taken else {
             let is_there = self.parts.journals.run(tenant, id).await?.is_some();
             return Err(if is_there {
                 EngineError::Conflict("the run has ended".to_owned())
@@ -186,6 +186,17 @@ impl Researcher {
                 EngineError::Absent { what: "run" }
             });
         };
+        self.go_on(tenant, kept)
+    }
+
+    /// A run that goes on here; none if a process works on it, or it has ended.
+    async fn adopt(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Arc<Live>>, EngineError> {
+        let Some(kept) = self.parts.journals.adopt(tenant, id).await? else { return Ok(None) };
+        Ok(Some(self.go_on(tenant, kept)?.0))
+    }
+
+    fn go_on(&self, tenant: &TenantId, kept: KeptRun) -> Result<(Arc<Live>, u64), EngineError> {
+        let KeptRun { order, principal, begun_at, epoch, entries, .. } = kept;
         let run = Run::resumed(order, begun_at, &entries)
             .map_err(|error| EngineError::Refused(error.to_string()))?;
         let said = run.messages().len() as u64;

@@ -1,6 +1,7 @@
 //! Searching: both sides of the index at once, merged and picked as `agent` says.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use agent::filter::{Condition, Filter, TagValue, Test};
 use agent::fusion::{
@@ -17,6 +18,7 @@ use extract::{Extracted, estimate_tokens};
 use crate::error::EngineError;
 use crate::knowledge::Knowledge;
 use crate::reading;
+use crate::trees::Tree;
 
 /// Longest question, in bytes: what is longer is a document.
 pub const QUERY_BYTES_MAX: usize = 8 << 10;
@@ -236,7 +238,8 @@ impl Knowledge {
         widen: Widen,
     ) -> Result<Section, EngineError> {
         let absent = || EngineError::Absent { what: "section of this id" };
-        let (document, split, extracted) = self.tree(tenant, id).await?;
+        let tree = self.tree(tenant, id).await?;
+        let Tree { document, split, extracted } = tree.as_ref();
         let mut place = usize::try_from(id.ordinal).unwrap_or(usize::MAX);
         let mut section = split.sections.get(place).ok_or_else(absent)?;
         for _ in 0..widen.up {
@@ -252,7 +255,7 @@ impl Knowledge {
             parent: section.parent.map(|parent| reading::section_id(&id.document, parent)),
             level: section.level,
             heading: section.heading.clone(),
-            heading_path: reading::heading_path(&document, &split.sections, place),
+            heading_path: reading::heading_path(document, &split.sections, place),
             text: shown.to_owned(),
             range: range.start..range.start + shown.len(),
             is_cut: shown.len() < text.len(),
@@ -266,13 +269,14 @@ impl Knowledge {
         id: &agent::names::DocumentId,
     ) -> Result<Vec<Section>, EngineError> {
         let whole = SectionId { document: id.clone(), ordinal: 0 };
-        let (document, split, _) = self.tree(tenant, &whole).await?;
+        let tree = self.tree(tenant, &whole).await?;
+        let Tree { document, split, .. } = tree.as_ref();
         let all = split.sections.iter().enumerate().map(|(place, section)| Section {
             id: reading::section_id(id, place),
             parent: section.parent.map(|parent| reading::section_id(id, parent)),
             level: section.level,
             heading: section.heading.clone(),
-            heading_path: reading::heading_path(&document, &split.sections, place),
+            heading_path: reading::heading_path(document, &split.sections, place),
             text: String::new(),
             range: section.start..section.end,
             is_cut: true,
@@ -288,36 +292,36 @@ impl Knowledge {
         section: Option<u32>,
     ) -> Result<Vec<ChunkView>, EngineError> {
         let whole = SectionId { document: id.clone(), ordinal: 0 };
-        let (_, split, _) = self.tree(tenant, &whole).await?;
+        let tree = self.tree(tenant, &whole).await?;
         let wanted = section.and_then(|ordinal| usize::try_from(ordinal).ok());
-        let all = split.chunks.into_iter().enumerate();
+        let all = tree.split.chunks.iter().enumerate();
         let of = all.filter(|(_, chunk)| wanted.is_none_or(|section| chunk.section == section));
-        let view = |(place, chunk): (usize, extract::Chunk)| ChunkView {
+        let view = |(place, chunk): (usize, &extract::Chunk)| ChunkView {
             number: place,
             section: reading::section_id(id, chunk.section),
             range: chunk.start..chunk.end,
-            text: chunk.text,
+            text: chunk.text.clone(),
         };
         Ok(of.take(CHUNKS_SHOWN_MAX).map(view).collect())
     }
 
-    async fn tree(
-        &self,
-        tenant: &TenantId,
-        id: &SectionId,
-    ) -> Result<(agent::knowledge::Document, extract::Split, Extracted), EngineError> {
+    async fn tree(&self, tenant: &TenantId, id: &SectionId) -> Result<Arc<Tree>, EngineError> {
         let absent = || EngineError::Absent { what: "section of this id" };
         let documents = &self.parts.documents;
         let document = documents.get(tenant, &id.document).await?.ok_or_else(absent)?;
+        if let Some(tree) = self.trees.get(tenant, &document) {
+            return Ok(tree);
+        }
         let content = documents.content(tenant, &id.document).await?.ok_or_else(absent)?;
         let limits = self.rules.split.clone();
         let splitting = move || {
             let extracted: Extracted = serde_json::from_slice(&content).ok()?;
-            Some((extract::split(&extracted, &limits), extracted))
+            Some(Tree { split: extract::split(&extracted, &limits), extracted, document })
         };
-        let split = tokio::task::spawn_blocking(splitting).await.ok().flatten();
-        let (split, extracted) = split.ok_or_else(absent)?;
-        Ok((document, split, extracted))
+        let tree = tokio::task::spawn_blocking(splitting).await.ok().flatten();
+        let tree = Arc::new(tree.ok_or_else(absent)?);
+        self.trees.put(tenant, &tree);
+        Ok(tree)
     }
 }
 

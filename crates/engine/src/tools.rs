@@ -20,6 +20,7 @@ mod journal;
 mod keeper;
 mod limits;
 mod login;
+mod pinning;
 mod relay;
 mod settings;
 mod switches;

@@ -17,6 +17,8 @@ mod limits;
 mod markdown;
 mod pdf;
 mod records;
+#[cfg(test)]
+mod reports;
 mod split;
 mod tags;
 mod tokens;

@@ -194,7 +194,7 @@ pub(crate) struct Research {
     /// Follow the plan without asking about it
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Write the report to this file; its ending says how: .md, .html or .json
+    /// Write the report to this file; its ending says how: .md, .html, .pdf, .docx or .json
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Search these places alone: local for your own documents, and names of research.providers
@@ -367,6 +367,24 @@ pub(crate) enum Eval {
         /// Which conversations
         #[arg(long, value_enum, default_value_t = MemoryEvalSet::Dialogues)]
         set: MemoryEvalSet,
+        /// The folder with the data sets; SAEM_DATA, if left out
+        #[arg(long = "sets", value_name = "DIR")]
+        sets: Option<PathBuf>,
+        /// Ask only this many questions
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Whether the check of a report's claims tells what a source supports, on AttributionBench
+    Citations {
+        /// The folder with the data sets; SAEM_DATA, if left out
+        #[arg(long = "sets", value_name = "DIR")]
+        sets: Option<PathBuf>,
+        /// Look at only this many claims
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Whole research runs over HotpotQA: paragraphs found and cited, invented citations
+    Research {
         /// The folder with the data sets; SAEM_DATA, if left out
         #[arg(long = "sets", value_name = "DIR")]
         sets: Option<PathBuf>,

@@ -68,12 +68,11 @@ async fn ask(question: &Question) -> std::io::Result<Reply> {
             say(&format!("\n{server} asks: {message}"))?;
             fill_in(schema).await
         }
-        Question::Link { server, message, address, host } => {
+        Question::Link { server, message, address, host, has_foreign_letters } => {
             say(&format!(
                 "\n{server} asks you to open a page: {message}\n  {address}\n  on {host}"
             ))?;
-            let is_foreign = host.split('.').any(|part| part.starts_with("xn--"));
-            if is_foreign {
+            if *has_foreign_letters {
                 say("  The name of the page is written in letters that may look like others.")?;
             }
             choose("Have you opened it and do you want to go on? [y/N] ", &[Extent::Once]).await

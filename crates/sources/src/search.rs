@@ -3,6 +3,8 @@
 mod answer;
 mod arxiv;
 mod bucket;
+mod openalex;
+mod price;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -11,7 +13,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::ports::{Clock, Searches};
+use agent::identity::Timestamp;
+use agent::ports::{Clock, Searched, Searches};
+use agent::price::Cost;
 use agent::research::call::Failure;
 use agent::research::message::{ErrorType, ProviderId};
 use agent::research::order::{Class, Provider};
@@ -22,6 +26,7 @@ use tokio::sync::Semaphore;
 
 use self::bucket::Bucket;
 use self::request::{Asking, asking};
+use crate::cache::Cache;
 use crate::guard::{EgressError, EgressGuard, Limits, Reply};
 
 /// Most bytes of an answer: a hundred results with long summaries.
@@ -29,6 +34,9 @@ const ANSWER_BYTES_MAX: usize = 4 << 20;
 
 /// How often an empty page of arXiv is asked for again: it has them now and then.
 const EMPTY_TRIES_MAX: u32 = 3;
+
+/// How long what a search has found is used again, in seconds: providers change daily.
+const SEARCH_SECONDS_MAX: u64 = 24 * 3_600;
 
 /// A provider that Saem knows how to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,10 +50,12 @@ pub enum ProviderKind {
     Exa,
     SemanticScholar,
     Crossref,
+    OpenAlex,
+    Google,
 }
 
 impl ProviderKind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Arxiv,
         Self::Wikipedia,
         Self::Searxng,
@@ -55,6 +65,8 @@ impl ProviderKind {
         Self::Exa,
         Self::SemanticScholar,
         Self::Crossref,
+        Self::OpenAlex,
+        Self::Google,
     ];
 
     #[must_use]
@@ -69,18 +81,23 @@ impl ProviderKind {
             Self::Exa => "exa",
             Self::SemanticScholar => "semantic_scholar",
             Self::Crossref => "crossref",
+            Self::OpenAlex => "openalex",
+            Self::Google => "google",
         }
     }
 
     fn class(self) -> Class {
         match self {
-            Self::Arxiv | Self::SemanticScholar | Self::Crossref => Class::Scholarly,
+            Self::Arxiv | Self::SemanticScholar | Self::Crossref | Self::OpenAlex => {
+                Class::Scholarly
+            }
             Self::Wikipedia
             | Self::Searxng
             | Self::Brave
             | Self::Tavily
             | Self::Serper
-            | Self::Exa => Class::Web,
+            | Self::Exa
+            | Self::Google => Class::Web,
         }
     }
 
@@ -97,6 +114,8 @@ impl ProviderKind {
             Self::Exa => "https://api.exa.ai",
             Self::SemanticScholar => "https://api.semanticscholar.org",
             Self::Crossref => "https://api.crossref.org",
+            Self::OpenAlex => "https://api.openalex.org",
+            Self::Google => "https://www.googleapis.com",
         })
     }
 
@@ -110,8 +129,30 @@ impl ProviderKind {
             Self::Brave | Self::SemanticScholar => (1_000, 1),
             // A hundred in a minute.
             Self::Tavily => (600, 2),
-            Self::Searxng | Self::Serper | Self::Exa => (100, 4),
+            Self::Searxng | Self::Serper | Self::Exa | Self::OpenAlex => (100, 4),
+            // A hundred in a minute.
+            Self::Google => (600, 2),
             Self::Crossref => (200, 2),
+        }
+    }
+
+    /// What the operator should know before it is relied on.
+    #[must_use]
+    pub fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::Google => Some(
+                "Google's Custom Search JSON API takes no new customers and ends on 2027-01-01: have another provider ready",
+            ),
+            Self::Arxiv
+            | Self::Wikipedia
+            | Self::Searxng
+            | Self::Brave
+            | Self::Tavily
+            | Self::Serper
+            | Self::Exa
+            | Self::SemanticScholar
+            | Self::Crossref
+            | Self::OpenAlex => None,
         }
     }
 
@@ -153,6 +194,8 @@ pub struct WebSearches {
     providers: BTreeMap<ProviderId, Desk>,
     /// The preferred first.
     order: Vec<Provider>,
+    /// What was found before, and when each provider may be asked next; none to remember nothing.
+    cache: Option<Cache>,
 }
 
 /// One provider and the queue before it.
@@ -169,6 +212,7 @@ impl WebSearches {
         guard: Arc<EgressGuard>,
         clock: Arc<dyn Clock>,
         settings: Vec<ProviderSettings>,
+        cache: Option<Cache>,
     ) -> Self {
         let mut providers = BTreeMap::new();
         let mut order = Vec::new();
@@ -181,7 +225,7 @@ impl WebSearches {
             let at_a_time = Semaphore::new(at_a_time);
             providers.insert(id, Desk { settings, at_a_time, bucket });
         }
-        Self { guard, clock, providers, order }
+        Self { guard, clock, providers, order, cache }
     }
 
     async fn ask(
@@ -189,22 +233,42 @@ impl WebSearches {
         provider: &ProviderId,
         query: &str,
         results_max: u32,
-    ) -> Result<Vec<Hit>, Failure> {
+    ) -> Result<Searched, Failure> {
         let Some(desk) = self.providers.get(provider) else {
             return Err(broken(format!("{provider} is not set up")));
         };
         let asking = asking(&desk.settings, query, results_max).map_err(broken)?;
-        let mut tries = 0;
+        let key = cache_key(&desk.settings, query, results_max);
+        if let Some(hits) = self.known(&key).await {
+            return Ok(Searched { hits, cost: Cost::default() });
+        }
+        let (mut tries, mut cost) = (0, Cost::default());
         loop {
             tries += 1;
             let reply = self.reach(desk, &asking).await?;
-            let hits = answer::hits(desk.settings.kind, &reply)?;
-            let may_be_lost = desk.settings.kind == ProviderKind::Arxiv && hits.is_lost;
+            let found = answer::hits(desk.settings.kind, &reply)?;
+            cost += price::cost(&desk.settings, &reply.bytes);
+            let may_be_lost = desk.settings.kind == ProviderKind::Arxiv && found.is_lost;
             if may_be_lost && tries < EMPTY_TRIES_MAX {
                 continue;
             }
             let most = usize::try_from(results_max).unwrap_or(usize::MAX);
-            return Ok(hits.hits.into_iter().take(most).collect());
+            let hits: Vec<Hit> = found.hits.into_iter().take(most).collect();
+            self.remember(&key, &hits, may_be_lost).await;
+            return Ok(Searched { hits, cost });
+        }
+    }
+
+    /// What the same search has found before, if that is not too old.
+    async fn known(&self, key: &str) -> Option<Vec<Hit>> {
+        let found = self.cache.as_ref()?.get(key, self.clock.now()).await?;
+        serde_json::from_slice(&found).ok()
+    }
+
+    async fn remember(&self, key: &str, hits: &[Hit], may_be_lost: bool) {
+        let (Some(cache), false) = (&self.cache, may_be_lost) else { return };
+        if let Ok(bytes) = serde_json::to_vec(hits) {
+            cache.put(key, self.clock.now(), SEARCH_SECONDS_MAX, &bytes).await;
         }
     }
 
@@ -212,10 +276,19 @@ impl WebSearches {
     async fn reach(&self, desk: &Desk, asking: &Asking) -> Result<Reply, Failure> {
         let _place =
             desk.at_a_time.acquire().await.map_err(|_| broken("saem is stopping".to_owned()))?;
-        let wait = {
-            let mut bucket = desk.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-            bucket.reserve(self.clock.now())
+        let name = desk.settings.kind.as_str();
+        let before = match &self.cache {
+            Some(cache) => cache.free_at(name).await,
+            None => Timestamp(0),
         };
+        let (wait, free_at) = {
+            let mut bucket = desk.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            bucket.not_before(before);
+            (bucket.reserve(self.clock.now()), bucket.free_at())
+        };
+        if let Some(cache) = &self.cache {
+            cache.set_free_at(name, free_at).await;
+        }
         tokio::time::sleep(wait).await;
         let limits = Limits { bytes_max: ANSWER_BYTES_MAX, ..self.guard.limits() };
         let headers: &HeaderMap = &asking.headers;
@@ -237,9 +310,16 @@ impl Searches for WebSearches {
         provider: &'a ProviderId,
         query: &'a str,
         results_max: u32,
-    ) -> BoxFuture<'a, Result<Vec<Hit>, Failure>> {
+    ) -> BoxFuture<'a, Result<Searched, Failure>> {
         Box::pin(self.ask(provider, query, results_max))
     }
+}
+
+/// The same words in another order of blanks or letter case are the same search.
+fn cache_key(settings: &ProviderSettings, query: &str, results_max: u32) -> String {
+    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let (kind, words) = (settings.kind.as_str(), words.join(" "));
+    format!("search\n{kind}\n{}\n{results_max}\n{words}", settings.base_url)
 }
 
 fn broken(message: String) -> Failure {

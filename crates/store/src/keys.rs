@@ -3,7 +3,7 @@
 use agent::identity::{ApiKey, AuditEntry};
 use agent::names::TenantId;
 use agent::ports::{Keys, Later};
-use redb::ReadableTable;
+use redb::{ReadableTable, ReadableTableMetadata};
 
 use crate::audit;
 use crate::redb_file::Store;
@@ -20,10 +20,15 @@ impl Keys for Store {
 
     fn find_key<'a>(&'a self, prefix: &'a str) -> Later<'a, Option<ApiKey>> {
         let prefix = prefix.to_owned();
-        Box::pin(self.read(move |transaction| {
+        // Every request of a caller with a key comes by here.
+        Box::pin(self.look_up(move |transaction| {
             let row = transaction.open_table(tables::KEYS)?.get(prefix.as_str())?;
             row.map(|row| from_row(row.value())).transpose()
         }))
+    }
+
+    fn has_keys(&self) -> Later<'_, bool> {
+        Box::pin(self.look_up(|transaction| Ok(!transaction.open_table(tables::KEYS)?.is_empty()?)))
     }
 
     fn keys<'a>(&'a self, tenant: Option<&'a TenantId>) -> Later<'a, Vec<ApiKey>> {

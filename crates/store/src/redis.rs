@@ -1,10 +1,11 @@
-//! Conversations in Redis: several processes share them, and Redis lets them go when their time has come.
+//! Conversations and research runs in Redis: several processes share them, and Redis lets conversations go when their time has come.
 //!
 //! A session's parts lie under five keys of one slot, change in one script and expire together. Lists across sessions
 //! lie on other slots: they are written before the session, and an entry without a session is taken out when it is met.
 
 mod durability;
 mod failures;
+mod journal;
 mod keys;
 mod link;
 mod pages;
@@ -27,6 +28,7 @@ use self::link::{AT_ONCE_MAX, Link};
 use self::record::{from_json, keep_command, lifetime, read_command, record_command};
 
 pub use self::durability::{Durability, Finding, ServerDurability};
+pub use self::journal::{LEASE, RedisJournals};
 pub use self::settings::{RETRIES_MAX, RedisSettings};
 
 const REMOVE_UP_TO: &str = include_str!("redis/remove_up_to.lua");

@@ -1,6 +1,6 @@
 //! What is kept about tools, in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use agent::identity::{AuditEntry, Timestamp};
@@ -20,9 +20,15 @@ struct Rows {
     switches: BTreeMap<(TenantId, ServerId), bool>,
     approvals: Vec<(TenantId, Approval)>,
     activity: Vec<(TenantId, Activity)>,
+    broken: BTreeSet<ServerId>,
 }
 
 impl MemoryToolRecords {
+    /// The pins of a server cannot be read from now on.
+    pub fn break_pins(&self, server: ServerId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).broken.insert(server);
+    }
+
     fn with<T: Send + 'static>(&self, work: impl FnOnce(&mut Rows) -> T) -> Later<'static, T> {
         let value = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         Box::pin(std::future::ready(Ok::<_, PortError>(value)))
@@ -31,6 +37,12 @@ impl MemoryToolRecords {
 
 impl ToolRecords for MemoryToolRecords {
     fn pins<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId) -> Later<'a, Option<Pins>> {
+        if self.0.lock().unwrap_or_else(PoisonError::into_inner).broken.contains(server) {
+            return Box::pin(std::future::ready(Err(PortError::Broken {
+                what: "reading the pins",
+                source: "a row that nobody can read".into(),
+            })));
+        }
         self.with(|rows| rows.pins.get(&(tenant.clone(), server.clone())).cloned())
     }
 
@@ -58,7 +70,9 @@ impl ToolRecords for MemoryToolRecords {
         is_on: bool,
         _audit: AuditEntry,
     ) -> Later<'a, ()> {
-        self.with(|rows| drop(rows.switches.insert((tenant.clone(), server.clone()), is_on)))
+        self.with(|rows| {
+            rows.switches.insert((tenant.clone(), server.clone()), is_on);
+        })
     }
 
     fn approve<'a>(

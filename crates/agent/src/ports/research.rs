@@ -1,10 +1,13 @@
 //! Keeping research runs: the order, and what happened since, entry by entry; and searching outside for them.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 
 use super::Later;
 use crate::identity::Timestamp;
 use crate::names::TenantId;
+use crate::price::Cost;
 use crate::research::call::Failure;
 use crate::research::journal::Entry;
 use crate::research::message::{ProviderId, Uuid};
@@ -75,6 +78,18 @@ pub trait Journals: Send + Sync {
     ) -> Later<'a, ()>;
     /// Takes a run over: whoever had it before can write no more. None if it is not there or has ended.
     fn take_over<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>>;
+    /// How long a run stays with a process that says nothing; none where one process has all runs, and keeps them.
+    fn lease(&self) -> Option<Duration> {
+        None
+    }
+    /// Takes a run over that nobody has: its lease has run out. None besides if it is not there or has ended.
+    fn adopt<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>> {
+        self.take_over(tenant, run)
+    }
+    /// Says that the run is still worked on; false if it is no longer the caller's.
+    fn renew<'a>(&'a self, _tenant: &'a TenantId, _run: Uuid, _epoch: u64) -> Later<'a, bool> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
     /// Adds entries; false if the run was taken over or written by another, and nothing is changed.
     fn append<'a>(&'a self, tenant: &'a TenantId, new: NewEntries) -> Later<'a, bool>;
     fn run<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>>;
@@ -84,6 +99,14 @@ pub trait Journals: Send + Sync {
     fn unfinished(&self) -> Later<'_, Vec<(TenantId, Uuid)>>;
     /// Forgets a run and all that happened in it; false if it is not there.
     fn forget_run<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, bool>;
+}
+
+/// What a search came to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Searched {
+    pub hits: Vec<Hit>,
+    /// What the provider takes for it.
+    pub cost: Cost,
 }
 
 /// Searches of places outside, each at its own pace.
@@ -98,5 +121,5 @@ pub trait Searches: Send + Sync {
         provider: &'a ProviderId,
         query: &'a str,
         results_max: u32,
-    ) -> BoxFuture<'a, Result<Vec<Hit>, Failure>>;
+    ) -> BoxFuture<'a, Result<Searched, Failure>>;
 }

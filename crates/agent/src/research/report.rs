@@ -1,7 +1,10 @@
 //! What a run comes to: sections of claims, each with the words of its sources, and what was not found.
 
+mod blocks;
+mod docx;
 mod html;
 mod markdown;
+mod pdf;
 #[cfg(test)]
 mod tests;
 
@@ -175,6 +178,18 @@ impl Report {
     #[must_use]
     pub fn to_html(&self) -> String {
         html::report(self)
+    }
+
+    /// On paper, with its citations leading to their sources. The letters come from the reader's own fonts.
+    #[must_use]
+    pub fn to_pdf(&self) -> Vec<u8> {
+        pdf::report(self)
+    }
+
+    /// For a word processor.
+    #[must_use]
+    pub fn to_docx(&self) -> Vec<u8> {
+        docx::report(self)
     }
 
     /// The number of a source, from 1.

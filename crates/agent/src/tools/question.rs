@@ -27,12 +27,27 @@ pub enum Question {
     /// A server wants a form filled in.
     Form { server: ServerId, message: String, schema: Value },
     /// A server wants the person to open an address. It is shown, never opened unasked.
-    Link { server: ServerId, message: String, address: String, host: String },
+    Link {
+        server: ServerId,
+        message: String,
+        address: String,
+        host: String,
+        /// The host has letters beyond ASCII, which may look like those of another.
+        has_foreign_letters: bool,
+    },
     /// A server wants our model to answer; it would pay with our tokens.
     Sample { server: ServerId, prompt: String, tokens_max: u32 },
 }
 
 impl Question {
+    /// A server's wish that the person opens an address.
+    #[must_use]
+    pub fn link(server: ServerId, message: String, address: String, host: String) -> Self {
+        let has_foreign_letters =
+            !host.is_ascii() || host.split('.').any(|part| part.starts_with("xn--"));
+        Self::Link { server, message, address, host, has_foreign_letters }
+    }
+
     #[must_use]
     pub fn server(&self) -> &ServerId {
         match self {

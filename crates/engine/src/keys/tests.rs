@@ -27,6 +27,11 @@ impl Keys for Memory {
         Box::pin(async { Ok(found) })
     }
 
+    fn has_keys(&self) -> Later<'_, bool> {
+        let has_some = !self.0.lock().unwrap().is_empty();
+        Box::pin(async move { Ok(has_some) })
+    }
+
     fn keys<'a>(&'a self, _tenant: Option<&'a TenantId>) -> Later<'a, Vec<ApiKey>> {
         let all = self.0.lock().unwrap().iter().map(|(key, _)| key.clone()).collect();
         Box::pin(async { Ok(all) })

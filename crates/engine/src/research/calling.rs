@@ -9,6 +9,7 @@ use agent::ledger::Component;
 use agent::model::{Message, ModelError, ModelRequest, Output, gather};
 use agent::names::TenantId;
 use agent::ports::PortError;
+use agent::price::Cost;
 use agent::research::call::{Call, CallKey, CallSpent, Failure, Outcome, Purpose};
 use agent::research::message::{ErrorType, ProviderId};
 use agent::research::source::{Hit, TEXT_BYTES_MAX};
@@ -36,7 +37,7 @@ pub(super) struct Made {
     pub(super) key: CallKey,
     pub(super) outcome: Outcome,
     pub(super) spent: CallSpent,
-    /// The model that answered, if one was asked.
+    /// The model that answered, or the provider that was paid.
     pub(super) model: Option<String>,
 }
 
@@ -49,9 +50,12 @@ pub(super) async fn make(
     match call {
         Call::Ask { purpose, messages } => ask(&parts, key, purpose, messages).await,
         Call::Search { provider, query, results_max } => {
-            let search = search(&parts, &tenant, &provider, &query, results_max);
+            let mut cost = Cost::default();
+            let search = search(&parts, &tenant, &provider, &query, results_max, &mut cost);
             let outcome = in_time(SEARCH_TIME_MAX, "the search", search).await;
-            Made { key, outcome, spent: CallSpent::default(), model: None }
+            // Booked under the provider's name, as a call to a model is under the model's.
+            let model = (cost > Cost::default()).then(|| provider.to_string());
+            Made { key, outcome, spent: CallSpent { cost, ..CallSpent::default() }, model }
         }
         Call::Read { address, .. } => {
             let outcome = in_time(PAGE_TIME_MAX, "the page", read(&parts, &tenant, &address)).await;
@@ -121,6 +125,7 @@ async fn search(
     provider: &ProviderId,
     query: &str,
     results_max: u32,
+    cost: &mut Cost,
 ) -> Result<Outcome, Failure> {
     let span = telemetry::tool_call("research_search");
     if *provider == ProviderId::local() {
@@ -132,8 +137,9 @@ async fn search(
         let why = format!("{provider} cannot be searched here");
         return Err(failure(ErrorType::InternalError, why));
     };
-    let hits = searches.search(provider, query, results_max).instrument(span).await?;
-    Ok(Outcome::Found { hits })
+    let found = searches.search(provider, query, results_max).instrument(span).await?;
+    *cost = found.cost;
+    Ok(Outcome::Found { hits: found.hits })
 }
 
 async fn read(parts: &ResearchParts, tenant: &TenantId, address: &str) -> Result<Outcome, Failure> {

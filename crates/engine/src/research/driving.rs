@@ -20,6 +20,9 @@ use super::live::{Live, Over};
 use super::{ResearchParts, Wish};
 use crate::error::EngineError;
 
+/// How often a lease is renewed before it would run out: one renewal may be lost.
+const RENEWALS: u32 = 3;
+
 /// One run and who follows it.
 pub(super) struct Driver {
     parts: Arc<ResearchParts>,
@@ -62,6 +65,8 @@ enum Woken {
     Wished(Wish),
     Time,
     Seated(OwnedSemaphorePermit),
+    /// The lease of the run is to be renewed.
+    Lease,
     Stopping,
 }
 
@@ -105,6 +110,7 @@ impl Driver {
             self.keep(vec![Event::TakenOver { epoch: self.epoch }]).await?;
         }
         let mut under_way = FuturesUnordered::new();
+        let renewing = self.parts.journals.lease().map(|lease| lease / RENEWALS);
         loop {
             self.live.tell(&self.run);
             let next = self.run.next();
@@ -133,6 +139,7 @@ impl Driver {
                     Ok(seat) = Arc::clone(&self.seats).acquire_owned(), if wants_calls => {
                         Woken::Seated(seat)
                     }
+                    () = sleep(renewing), if renewing.is_some() => Woken::Lease,
                     () = stopping.cancelled() => Woken::Stopping,
                 }
             };
@@ -141,6 +148,7 @@ impl Driver {
                 Woken::Wished(wish) => self.grant(wish).await?,
                 Woken::Time => self.keep(vec![Event::Woke]).await?,
                 Woken::Seated(seat) => self.seat = Some(seat),
+                Woken::Lease => self.renew().await?,
                 Woken::Stopping => return Err(Stopped::Left),
             }
         }
@@ -216,6 +224,19 @@ impl Driver {
         }
         self.length += count;
         Ok(())
+    }
+
+    /// A call outlasts a lease: while nothing is written, this says that somebody is there.
+    async fn renew(&mut self) -> Result<(), Stopped> {
+        match self.parts.journals.renew(&self.tenant, self.id(), self.epoch).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Stopped::Left),
+            Err(error) => {
+                // If it lasts, another takes the run, and the next write finds that out.
+                tracing::warn!(%error, run = %self.id(), "the lease of a run could not be renewed");
+                Ok(())
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use agent::identity::{Principal, Timestamp};
 use agent::names::TenantId;
@@ -24,6 +25,9 @@ const PAGE_MAX: usize = 200;
 
 /// Messages of one answer.
 const MESSAGES_MAX: usize = 1_000;
+
+/// How often runs are looked for whose process is silent: a run that was left goes on a lease and this later.
+const ADOPTING_PERIOD: Duration = Duration::from_millis(500);
 
 /// Numbers of the configuration.
 #[derive(Debug, Clone, Copy)]
@@ -83,11 +87,39 @@ impl Research {
         Self { inner: Arc::new(Inner { researcher, rules, lives: Mutex::default() }) }
     }
 
-    /// Takes up what was unfinished when the last process ended.
+    /// Takes up the runs that nobody works on: now, and where processes share them, whenever one has been silent for too long.
     pub async fn resume(&self) -> Result<(), EngineError> {
-        for (tenant, id) in self.inner.researcher.parts.journals.unfinished().await? {
-            if let Err(error) = self.take_up(&tenant, id).await {
-                tracing::warn!(%error, run = %id, "a research run was not taken up");
+        self.adopt().await?;
+        let parts = &self.inner.researcher.parts;
+        if parts.journals.lease().is_some() {
+            let (research, stopping) = (self.clone(), parts.tasks.stopping());
+            parts.tasks.spawn(async move {
+                loop {
+                    tokio::select! {
+                        () = stopping.cancelled() => return,
+                        () = tokio::time::sleep(ADOPTING_PERIOD) => {}
+                    }
+                    if let Err(error) = research.adopt().await {
+                        tracing::warn!(%error, "runs that nobody works on cannot be looked for");
+                    }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn adopt(&self) -> Result<(), EngineError> {
+        let researcher = &self.inner.researcher;
+        let unfinished = researcher.parts.journals.unfinished().await?;
+        let is_here = |tenant: &TenantId, id: Uuid| {
+            self.live(tenant, id).is_some_and(|live| live.is_on_its_way())
+        };
+        for (tenant, id) in unfinished.into_iter().filter(|(tenant, id)| !is_here(tenant, *id)) {
+            match researcher.adopt(&tenant, id).await {
+                Ok(Some(live)) => self.keep(&tenant, &live),
+                Ok(None) => {}
+                // Another version may be able to: it stays where it is.
+                Err(error) => tracing::warn!(%error, run = %id, "a research run was not taken up"),
             }
         }
         Ok(())
@@ -250,17 +282,17 @@ impl Research {
         }
         let kept = self.kept(principal, id).await?;
         if kept.ended.is_none() {
-            return self.take_up(&principal.tenant, id).await;
+            let adopted = self.inner.researcher.adopt(&principal.tenant, id).await?;
+            let live = adopted.ok_or_else(|| {
+                let why = "another process works on this run: its messages can be read here, and it is steered there";
+                EngineError::Conflict(why.to_owned())
+            })?;
+            self.keep(&principal.tenant, &live);
+            return Ok(live);
         }
         let by = kept.principal.clone();
         let live = Arc::new(Live::past(&replayed(kept)?, by));
         self.keep(&principal.tenant, &live);
-        Ok(live)
-    }
-
-    async fn take_up(&self, tenant: &TenantId, id: Uuid) -> Result<Arc<Live>, EngineError> {
-        let (live, _) = self.inner.researcher.take_up(tenant, id).await?;
-        self.keep(tenant, &live);
         Ok(live)
     }
 

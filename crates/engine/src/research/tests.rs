@@ -9,7 +9,7 @@ use agent::knowledge::{Excerpt, Found, Passage, Section};
 use agent::ledger::Day;
 use agent::model::{Message, ModelRequest, Output};
 use agent::names::SectionId;
-use agent::ports::{Ledger as _, PortError};
+use agent::ports::{Ledger as _, PortError, Searched};
 use agent::research::call::Failure;
 use agent::research::journal::Event;
 use agent::research::message::{CheckVerdict, Content};
@@ -154,7 +154,7 @@ impl Searches for Web {
         _provider: &'a ProviderId,
         _query: &'a str,
         _results_max: u32,
-    ) -> BoxFuture<'a, Result<Vec<Hit>, Failure>> {
+    ) -> BoxFuture<'a, Result<Searched, Failure>> {
         let address = "https://web.example/alerts".to_owned();
         let hit = Hit {
             place: address.clone(),
@@ -165,7 +165,8 @@ impl Searches for Web {
             start: 0,
             is_summary: true,
         };
-        Box::pin(std::future::ready(Ok(vec![hit])))
+        let cost = agent::price::Cost::from_dollars(0.005);
+        Box::pin(std::future::ready(Ok(Searched { hits: vec![hit], cost })))
     }
 }
 

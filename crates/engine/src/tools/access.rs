@@ -85,9 +85,14 @@ pub(super) struct Way {
 
 impl OAuthHttpClient for Way {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(
-            async move { self.outside.send(&self.url, request.request).await.map_err(Into::into) },
-        )
+        Box::pin(async move {
+            self.outside.send(&self.url, request.request).await.map_err(|why| {
+                // What comes of it does not always say why.
+                let why = agent::tools::suspicion::clean(&why);
+                tracing::warn!(why, "an address of a login does not answer, or may not be asked");
+                why.into()
+            })
+        })
     }
 }
 

@@ -193,7 +193,7 @@ impl Shared {
                 let Some(host) = host_of(&url) else {
                     return ElicitResult::new(ElicitationAction::Decline);
                 };
-                Question::Link { server, message: clean(&message), address: url, host }
+                Question::link(server, clean(&message), url, host)
             }
             _ => return ElicitResult::new(ElicitationAction::Decline),
         };

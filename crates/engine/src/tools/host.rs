@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agent::identity::{AuditEntry, Principal};
+use agent::identity::AuditEntry;
 use agent::names::TenantId;
 use agent::ports::{ActivityList, Clock, Page, ToolRecords};
 use agent::tools::activity::Activity;
@@ -15,7 +15,7 @@ use agent::tools::listing::{self, Listing};
 use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::offer::FIND_TOOLS;
 use agent::tools::outcome::ToolOutput;
-use agent::tools::policy::{Approval, Pins, Standing, Trust};
+use agent::tools::policy::{Pins, Standing, Trust};
 use agent::tools::suspicion::Finding;
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
@@ -200,16 +200,12 @@ impl Host {
 
     /// Every tool of every server, or of one; servers are started, all at once, and those that do not answer are left
     /// out with their reason.
-    pub async fn catalogue(
-        &self,
-        tenant: &TenantId,
-        only: Option<&ServerId>,
-    ) -> Result<Catalogue, EngineError> {
+    pub async fn catalogue(&self, tenant: &TenantId, only: Option<&ServerId>) -> Catalogue {
         let wanted = |line: &ServerLine| only.is_none_or(|only| line.id == *only);
         let lines: Vec<ServerLine> =
             self.known_servers(tenant).into_iter().filter(wanted).collect();
         let asked = lines.into_iter().map(|line| self.line_with_pins(tenant, line));
-        let mut listed = join_all(asked).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut listed = join_all(asked).await;
         let mut catalogue = Catalogue::default();
         // Only now are all lists there to be compared.
         for (line, pins) in &mut listed {
@@ -224,7 +220,7 @@ impl Host {
             line.tools = catalogue.tools.len() - before;
         }
         catalogue.servers = listed.into_iter().map(|(line, _)| line).collect();
-        Ok(catalogue)
+        catalogue
     }
 
     /// The tools that a model may be shown: of servers that answer within `wait_max`, those that are as somebody has seen
@@ -233,7 +229,7 @@ impl Host {
         let enabled = self.servers(tenant).filter(|server| self.is_on(tenant, server));
         let asked = enabled
             .map(|server| tokio::time::timeout(wait_max, self.catalogue(tenant, Some(&server.id))));
-        let listed = join_all(asked).await.into_iter().filter_map(|listed| listed.ok()?.ok());
+        let listed = join_all(asked).await.into_iter().filter_map(Result::ok);
         let may_be_shown = |entry: &Entry| {
             let is_refused = entry.tool.findings.iter().any(Finding::is_fatal);
             entry.standing == Standing::Known && !is_refused
@@ -247,20 +243,27 @@ impl Host {
         &self,
         tenant: &TenantId,
         mut line: ServerLine,
-    ) -> Result<(ServerLine, Option<Pins>), EngineError> {
+    ) -> (ServerLine, Option<Pins>) {
         let server = self.server(tenant, &line.id).filter(|server| self.is_on(tenant, server));
-        let Some(server) = server else { return Ok((line, None)) };
+        let Some(server) = server else { return (line, None) };
         let listed = self.listed(tenant, server).await;
         line.state = self.state(tenant, server);
-        match listed {
+        let pinned = match listed {
             Ok(listing) => {
                 line.refused.clone_from(&listing.refused);
-                let pins = self.pins(tenant, &line.id, &listing.tools).await?;
-                Ok((line, Some(pins)))
+                self.pins(tenant, &line.id, &listing.tools).await.map_err(|error| {
+                    format!(
+                        "what was accepted of its tools cannot be read, so none is used: {error}"
+                    )
+                })
             }
+            Err(why) => Err(why),
+        };
+        match pinned {
+            Ok(pins) => (line, Some(pins)),
             Err(why) => {
                 line.state = ServerState::Down { why };
-                Ok((line, None))
+                (line, None)
             }
         }
     }
@@ -304,67 +307,6 @@ impl Host {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let own = known.get(tenant).and_then(|known| known.compared.get(server));
         own.cloned().unwrap_or_default()
-    }
-
-    /// The pins of a server; at the first meeting, those of its tools as they are.
-    async fn pins(
-        &self,
-        tenant: &TenantId,
-        server: &ServerId,
-        tools: &[Definition],
-    ) -> Result<Pins, EngineError> {
-        if let Some(pins) = self.parts.records.pins(tenant, server).await? {
-            return Ok(pins);
-        }
-        let pins = Pins::of(tools);
-        let audit = self.audit("host", "tools.meet", server.as_str());
-        self.parts.records.pin(tenant, server, pins.clone(), audit).await?;
-        Ok(pins)
-    }
-
-    /// Accepts the definitions of a server's tools as they are now: of one tool, or of all. Says which were new or changed.
-    pub async fn accept(
-        &self,
-        principal: &Principal,
-        server: &ServerId,
-        tool: Option<&ToolName>,
-    ) -> Result<Vec<ToolName>, EngineError> {
-        let tenant = &principal.tenant;
-        let catalogue = self.catalogue(tenant, Some(server)).await?;
-        if let Some(line) = catalogue.servers.first()
-            && let ServerState::Down { why } = &line.state
-        {
-            return Err(EngineError::Refused(format!("{server} does not answer: {why}")));
-        }
-        let mut pins = self.parts.records.pins(tenant, server).await?.unwrap_or_default();
-        let wanted = |entry: &&Entry| tool.is_none_or(|tool| entry.tool.name == *tool);
-        let mut accepted = Vec::new();
-        for entry in catalogue.tools.iter().filter(wanted) {
-            if entry.standing != Standing::Known {
-                pins.0.insert(entry.tool.original.clone(), entry.tool.pin.clone());
-                accepted.push(entry.tool.name.clone());
-            }
-        }
-        if !accepted.is_empty() {
-            let names: Vec<&str> = accepted.iter().map(ToolName::as_str).collect();
-            let audit = self.audit(&principal.name, "tools.accept", &names.join(" "));
-            self.parts.records.pin(tenant, server, pins, audit).await?;
-        }
-        Ok(accepted)
-    }
-
-    /// Takes back every yes to a tool; says how many.
-    pub async fn disapprove(
-        &self,
-        principal: &Principal,
-        tool: ToolName,
-    ) -> Result<u64, EngineError> {
-        let audit = self.audit(&principal.name, "tools.disapprove", tool.as_str());
-        Ok(self.parts.records.disapprove(&principal.tenant, tool, audit).await?)
-    }
-
-    pub async fn approvals(&self, tenant: &TenantId) -> Result<Vec<Approval>, EngineError> {
-        Ok(self.parts.records.approvals(tenant).await?)
     }
 
     pub async fn activity(

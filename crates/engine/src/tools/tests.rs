@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use agent::identity::Principal;
 use agent::names::TenantId;
-use agent::ports::ActivityList;
+use agent::ports::{ActivityList, ToolRecords};
 use agent::tools::activity::Ending;
 use agent::tools::naming::ServerId;
 use agent::tools::outcome::ToolOutput;
@@ -45,6 +45,7 @@ struct World {
     host: Host,
     tasks: Tasks,
     person: Arc<Scripted>,
+    records: Arc<MemoryToolRecords>,
 }
 
 /// Long enough for a busy machine, short enough for a test that waits for its end.
@@ -79,8 +80,9 @@ fn world(servers: Vec<ServerSettings>) -> World {
 
 fn world_with(servers: Vec<ServerSettings>, lending: Option<Lending>) -> World {
     let tasks = Tasks::new();
+    let records = Arc::new(MemoryToolRecords::default());
     let parts = HostParts {
-        records: Arc::new(MemoryToolRecords::default()),
+        records: Arc::clone(&records) as Arc<dyn ToolRecords>,
         clock: Arc::new(HandClock::at(1_000)),
         tasks: tasks.clone(),
         lending,
@@ -94,7 +96,7 @@ fn world_with(servers: Vec<ServerSettings>, lending: Option<Lending>) -> World {
         sampling_tokens_max: 100,
         ..HostRules::default()
     };
-    World { host: Host::new(parts, rules), tasks, person: Arc::default() }
+    World { host: Host::new(parts, rules), tasks, person: Arc::default(), records }
 }
 
 impl World {
@@ -126,7 +128,7 @@ impl World {
     }
 
     async fn catalogue(&self) -> Catalogue {
-        self.host.catalogue(&TenantId::local(), None).await.unwrap()
+        self.host.catalogue(&TenantId::local(), None).await
     }
 
     async fn names(&self) -> Vec<String> {
@@ -301,7 +303,7 @@ async fn another_tenant_has_no_tools_and_cannot_tell_that_there_are_any() {
     let fake = honest(vec![reads("look")]).await;
     let world = world(vec![at("files", &fake)]);
     let stranger: TenantId = "stranger".parse().unwrap();
-    let catalogue = world.host.catalogue(&stranger, None).await.unwrap();
+    let catalogue = world.host.catalogue(&stranger, None).await;
     assert_eq!(catalogue, Catalogue::default());
     let mut caller = world.caller();
     caller.principal.tenant = stranger;

@@ -96,6 +96,8 @@ impl Font {
     fn code_length(&self, rest: &[u8]) -> usize {
         match self.letters {
             Letters::Bytes(_) => 1,
+            // A letter beyond the first plane takes two units.
+            Letters::Utf16 if rest.first().is_some_and(|byte| (0xD8..=0xDB).contains(byte)) => 4,
             Letters::Glyphs | Letters::Utf16 => 2,
             Letters::Charset(_) if rest.first().is_some_and(u8::is_ascii) => 1,
             Letters::Charset(_) => 2,

@@ -141,7 +141,7 @@ impl Backend<LocalTools> {
         match self {
             Self::Local(local) => {
                 let server = server.map(str::parse::<ServerId>).transpose()?;
-                Ok(local.host.catalogue(&TenantId::local(), server.as_ref()).await?.into())
+                Ok(local.host.catalogue(&TenantId::local(), server.as_ref()).await.into())
             }
             Self::Remote(client) => client.tools(server).await,
         }

@@ -1,8 +1,10 @@
-//! `saem eval`: measures how well search finds and memory keeps, on sets of questions with known answers.
+//! `saem eval`: measures how well search finds, memory keeps and research cites, on sets of questions with known answers.
 
+mod citations;
 mod copilot;
 mod figures;
 mod memory;
+mod research;
 mod sample;
 mod sets;
 
@@ -48,6 +50,10 @@ pub(crate) async fn run(config: Config, eval: args::Eval, output: &Output) -> Re
         args::Eval::Copilot { sample: true, .. } => sample::run(config, output).await,
         args::Eval::Copilot { limit, sample: false } => copilot::run(config, limit, output).await,
         args::Eval::Memory { set, sets, limit } => memory::run(set, folder(sets), limit, output),
+        args::Eval::Citations { sets, limit } => citations::run(folder(sets), limit, output),
+        args::Eval::Research { sets, limit } => {
+            research::run(config, folder(sets), limit, output).await
+        }
     }
 }
 

@@ -166,6 +166,8 @@ fn microdollars(amount: &str) -> Result<u64> {
 enum Form {
     Markdown,
     Html,
+    Pdf,
+    Docx,
     Json,
 }
 
@@ -173,20 +175,24 @@ fn form(path: &Path) -> Result<Form> {
     match path.extension().and_then(|end| end.to_str()) {
         Some("md" | "markdown") => Ok(Form::Markdown),
         Some("html" | "htm") => Ok(Form::Html),
+        Some("pdf") => Ok(Form::Pdf),
+        Some("docx") => Ok(Form::Docx),
         Some("json") => Ok(Form::Json),
-        _ => bail!("--out {}: the file ends in .md, .html or .json", path.display()),
+        _ => bail!("--out {}: the file ends in .md, .html, .pdf, .docx or .json", path.display()),
     }
 }
 
 fn deliver(report: &Report, out: Option<&Path>, output: &Output) -> Result<()> {
     output.json(&json!({ "report": report }))?;
     let Some(path) = out else { return output.line(&report.to_markdown()) };
-    let text = match form(path)? {
-        Form::Markdown => report.to_markdown(),
-        Form::Html => report.to_html(),
-        Form::Json => serde_json::to_string_pretty(report)?,
+    let bytes = match form(path)? {
+        Form::Markdown => report.to_markdown().into_bytes(),
+        Form::Html => report.to_html().into_bytes(),
+        Form::Pdf => report.to_pdf(),
+        Form::Docx => report.to_docx(),
+        Form::Json => serde_json::to_vec_pretty(report)?,
     };
-    std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    std::fs::write(path, bytes).with_context(|| format!("{} cannot be written", path.display()))?;
     output.line(&format!(
         "{} · {} claims, {} of them unsupported · {} sources",
         path.display(),

@@ -338,7 +338,7 @@ async fn identity(
     address: IpAddr,
     purpose: Purpose,
 ) -> Result<Identity> {
-    let has_keys = !installation.store.keys(None).await?.is_empty();
+    let has_keys = installation.store.has_keys().await?;
     let has_issuer = !config.auth.jwt_issuer.is_empty();
     if !address.is_loopback() && !has_keys && !has_issuer {
         bail!(

@@ -20,7 +20,7 @@ use models::chat::{ChatModel, ChatSettings, Endpoint, EndpointSettings, SchemaMo
 use models::fallback::FallbackModel;
 use models::tokens::TokenCounter;
 use serde::Deserialize;
-use store::redis::{RedisSessions, RedisSettings};
+use store::redis::{LEASE, RedisJournals, RedisSessions, RedisSettings};
 
 use super::Installation;
 use crate::config::{Config, Memory, Models, SchemaKind, SessionStore};
@@ -83,16 +83,25 @@ pub(crate) async fn copilot(
     Ok(Copilot::new(parts, rules(config)?))
 }
 
-/// The Redis of the configuration, if it answers.
+/// The conversations in the Redis of the configuration, if it answers.
 pub(crate) async fn redis(memory: &Memory) -> Result<RedisSessions> {
-    let settings = RedisSettings {
+    RedisSessions::connect(redis_settings(memory)).await.context(NO_REDIS)
+}
+
+/// The research runs there.
+pub(crate) async fn redis_journals(memory: &Memory) -> Result<RedisJournals> {
+    RedisJournals::connect(redis_settings(memory), LEASE).await.context(NO_REDIS)
+}
+
+const NO_REDIS: &str =
+    "memory.store is redis: start it, check memory.redis_urls, or set memory.store = \"file\"";
+
+fn redis_settings(memory: &Memory) -> RedisSettings {
+    RedisSettings {
         urls: memory.redis_urls.iter().map(|url| url.reveal().to_owned()).collect(),
         cluster: memory.redis_cluster,
         ..RedisSettings::default()
-    };
-    RedisSessions::connect(settings).await.context(
-        "memory.store is redis: start it, check memory.redis_urls, or set memory.store = \"file\"",
-    )
+    }
 }
 
 /// The models that the configuration names, or an Ollama that is there.

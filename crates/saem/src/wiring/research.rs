@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use agent::ports::Searches;
+use agent::ports::{Clock as _, Journals, Searches};
 use anyhow::{Result, bail};
-use engine::research::{PageTexts, Research, ResearchParts, ResearchRules, Researcher};
+use engine::research::{
+    PageTexts, Research, ResearchParts, ResearchRules, Researcher, StrangersPages,
+};
+use sources::cache::Cache;
+use sources::robots::PolitePages;
 use sources::search::{ProviderKey, ProviderKind, ProviderSettings, WebSearches};
 
 use super::{Installation, copilot};
-use crate::config::{self, Config};
+use crate::config::{self, Config, SessionStore};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// Research for the callers of a server.
@@ -25,14 +29,28 @@ pub(crate) async fn researcher(config: &Config, installation: &Installation) -> 
     let found = copilot::roles(&config.models).await?;
     let store = Arc::new(installation.store.clone());
     let knowledge = Arc::new(installation.knowledge.clone());
+    let journals: Arc<dyn Journals> = match config.memory.store {
+        SessionStore::File => Arc::clone(&store) as Arc<dyn Journals>,
+        SessionStore::Redis => Arc::new(copilot::redis_journals(&config.memory).await?),
+    };
     let providers = providers(&config.research)?;
     let clock = Arc::new(SystemClock);
-    let searches = WebSearches::new(installation.guard(), Arc::clone(&clock) as _, providers);
+    for warning in providers.iter().filter_map(|provider| provider.kind.warning()) {
+        tracing::warn!("{warning}");
+    }
+    let guard = installation.guard();
+    let cache = Cache::open(&config.data_folder()?.join("research-cache"), clock.now());
+    let searches =
+        WebSearches::new(Arc::clone(&guard), Arc::clone(&clock) as _, providers, cache.clone());
+    let pages = PolitePages::new(installation.pages(), guard, Arc::clone(&clock) as _, cache);
     Ok(Researcher::new(ResearchParts {
-        pages: Some(Arc::clone(&knowledge) as Arc<dyn PageTexts>),
+        pages: Some(Arc::new(StrangersPages {
+            pages: Arc::new(pages),
+            knowledge: Arc::clone(&knowledge),
+        }) as Arc<dyn PageTexts>),
         library: knowledge,
         searches: Some(Arc::new(searches) as Arc<dyn Searches>),
-        journals: Arc::clone(&store) as Arc<dyn agent::ports::Journals>,
+        journals,
         ledger: store,
         model: found.roles.answer,
         prices: copilot::prices(&config.models.prices)?,

@@ -354,9 +354,10 @@ async fn receiver() -> (String, tokio::sync::mpsc::Receiver<String>) {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut text = String::new();
-            loop {
+            let is_whole = loop {
                 let mut buffer = vec![0; 64 << 10];
-                let count = stream.read(&mut buffer).await.unwrap();
+                // Whoever is killed leaves half a request, or a connection that breaks.
+                let count = stream.read(&mut buffer).await.unwrap_or_default();
                 text.push_str(&String::from_utf8_lossy(&buffer[..count]));
                 let length = text.lines().find_map(|line| {
                     line.to_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok()
@@ -365,10 +366,13 @@ async fn receiver() -> (String, tokio::sync::mpsc::Receiver<String>) {
                     .split_once("\r\n\r\n")
                     .is_some_and(|(_, body)| length.is_some_and(|length| body.len() >= length));
                 if is_whole || count == 0 {
-                    break;
+                    break is_whole;
                 }
+            };
+            if !is_whole {
+                continue;
             }
-            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+            _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await;
             if tell.send(text).await.is_err() {
                 return;
             }

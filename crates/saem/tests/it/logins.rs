@@ -33,6 +33,18 @@ struct State {
     refresh: BTreeSet<String>,
     issued: usize,
     renewed: usize,
+    /// An address that it gives in place of one of its own.
+    lie: Option<(&'static str, &'static str)>,
+}
+
+impl State {
+    /// What it says of one of its addresses.
+    fn told(&self, field: &str, honest: String) -> String {
+        match self.lie {
+            Some((name, address)) if name == field => address.to_owned(),
+            _ => honest,
+        }
+    }
 }
 
 struct Request {
@@ -115,18 +127,24 @@ fn answer(request: &Request, own: &str, state: &Mutex<State>) -> Reply {
             Some(token) if state.access.contains(token) => tool(&request.body),
             _ => {
                 let metadata = format!("{own}/.well-known/oauth-protected-resource/mcp");
+                let metadata = state.told("resource_metadata", metadata);
                 let wanted = format!("Bearer resource_metadata=\"{metadata}\", scope=\"notes\"");
                 ("401 Unauthorized", vec![("www-authenticate", wanted)], Value::Null)
             }
         },
         ("GET", "/.well-known/oauth-protected-resource/mcp") => {
-            let about = json!({ "resource": format!("{own}/mcp"), "authorization_servers": [own] });
+            let issuer = state.told("authorization_servers", own.to_owned());
+            let about =
+                json!({ "resource": format!("{own}/mcp"), "authorization_servers": [issuer] });
             ("200 OK", Vec::new(), about)
         }
         ("GET", "/.well-known/oauth-authorization-server") => {
+            let endpoint = |field: &str, path: &str| state.told(field, format!("{own}/{path}"));
             let about = json!({
-                "issuer": own, "authorization_endpoint": format!("{own}/authorize"),
-                "token_endpoint": format!("{own}/token"), "registration_endpoint": format!("{own}/register"),
+                "issuer": own, "jwks_uri": endpoint("jwks_uri", "jwks"),
+                "authorization_endpoint": endpoint("authorization_endpoint", "authorize"),
+                "token_endpoint": endpoint("token_endpoint", "token"),
+                "registration_endpoint": endpoint("registration_endpoint", "register"),
                 "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
                 "grant_types_supported": ["authorization_code", "refresh_token"],
                 "token_endpoint_auth_methods_supported": ["none"],
@@ -223,7 +241,7 @@ fn world(guarded: &Guarded) -> World {
 
 /// Logs in; the browser goes to the page that it is told, with `change` made to the address that it is sent back to.
 async fn log_in(world: &World, change: impl Fn(&mut Url)) -> std::process::Output {
-    let arguments = ["mcp", "login", "guarded", "--port", "0", "--json"];
+    let arguments = ["mcp", "login", "guarded", "--port", "0", "--json", "-v"];
     let mut child = world.start(&arguments, &[]);
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let browsing = async {
@@ -347,4 +365,46 @@ async fn a_browser_that_comes_back_from_somewhere_else_logs_nobody_in() {
         let wanted = world.error(&["mcp", "call", "guarded__look", "--yes"]);
         assert!(wanted.contains("saem mcp login guarded"), "{name}: {wanted}");
     }
+}
+
+/// Where a server must not send us.
+const INSIDE: [&str; 6] = [
+    "http://169.254.169.254/latest/meta-data",
+    "https://10.0.0.1/token",
+    "https://[fd00::1]/token",
+    "https://[::ffff:10.0.0.1]/token",
+    "https://2852039166/token",
+    "file:///etc/passwd",
+];
+
+/// What is said where nothing was sent: by the guard, by the protocol's own rules, by the reader of addresses.
+const REFUSALS: [&str; 4] = ["private or reserved", "only http", "rejecting", "invalid format"];
+
+// Commands are waited for on a thread of their own while the server answers on another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_address_of_a_login_leads_inside() {
+    let guarded = Guarded::start().await;
+    let world = world(&guarded);
+    for field in ["authorization_servers", "registration_endpoint", "token_endpoint"] {
+        for address in INSIDE {
+            guarded.state.lock().unwrap().lie = Some((field, address));
+            let output = log_in(&world, |_| {}).await;
+            let said = shown(&output);
+            assert!(!output.status.success(), "{field} {address}: {said}");
+            let is_refused = REFUSALS.iter().any(|words| said.contains(words));
+            assert!(is_refused, "{field} {address}: {said}");
+        }
+    }
+    // A description of the server is only looked for at the server: its own is found without being named.
+    for address in INSIDE {
+        guarded.state.lock().unwrap().lie = Some(("resource_metadata", address));
+        let output = log_in(&world, |_| {}).await;
+        let said = shown(&output);
+        assert!(output.status.success(), "{address}: {said}");
+        assert!(said.contains("rejecting resource metadata URL"), "{address}: {said}");
+    }
+    // Nobody asks for the keys of a login: tokens are for the server, not for us.
+    guarded.state.lock().unwrap().lie = Some(("jwks_uri", INSIDE[0]));
+    let output = log_in(&world, |_| {}).await;
+    assert!(output.status.success(), "{}", shown(&output));
 }

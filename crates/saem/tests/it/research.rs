@@ -120,8 +120,13 @@ fn reports_go_to_files_and_runs_are_listed() {
     world.ok(&["research", QUESTION, "--yes", "--out", text.to_str().unwrap()]);
     assert!(std::fs::read_to_string(page).unwrap().starts_with("<!doctype html>"));
     assert!(std::fs::read_to_string(text).unwrap().contains("## Sources"));
+    for (name, begins) in [("report.pdf", &b"%PDF-1.7"[..]), ("report.docx", &b"PK\x03\x04"[..])] {
+        let file = world.files().join(name);
+        world.ok(&["research", QUESTION, "--yes", "--out", file.to_str().unwrap()]);
+        assert!(std::fs::read(file).unwrap().starts_with(begins), "{name}");
+    }
     let listed = world.json(&["research", "--list"]);
-    assert_eq!(listed.len(), 2);
+    assert_eq!(listed.len(), 4);
     assert_eq!(listed[0]["state"], "enough");
     let ended = world.error(&["research", "--resume", listed[0]["id"].as_str().unwrap()]);
     assert!(ended.contains("the run has ended"), "{ended}");

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use serde_json::{Value, json};
 use testkit::tool_server::{Answer, ToolServer, legacy, reads, tools};
 
+use crate::tenants::key;
 use crate::world::{PATIENCE, World};
 
 /// A server in the language that every machine has: its tools do what `$WORK` says, and answer with what that printed.
@@ -72,7 +73,11 @@ fn a_program_that_is_not_there_says_which() {
 #[tokio::test]
 async fn no_route_starts_a_program_that_its_caller_names() {
     let world = World::new();
-    let served = world.serve().await;
+    // Whoever has a key, of whatever scopes and of a tenant beside the owner's, and whoever has none.
+    let keys = [("local", "read,write,admin"), ("local", "read"), ("other", "read,write,admin")];
+    let keys: Vec<String> = keys.map(|(tenant, scopes)| key(&world, tenant, scopes)).into();
+    let quota = ("SAEM_SERVER_REQUESTS_PER_MINUTE_MAX", "600000");
+    let served = world.serve_with(&[quota]).await;
     let file = world.files().join("started");
     let command = format!("touch {}", file.display());
     let entry = json!({ "command": "sh", "args": ["-c", command] });
@@ -80,20 +85,26 @@ async fn no_route_starts_a_program_that_its_caller_names() {
         "command": "sh", "args": ["-c", command], "name": "evil", "uri": command, "url": command,
         "launch": entry, "server": entry, "mcpServers": { "evil": entry }, "servers": { "evil": entry },
     });
-    let (_, description) = served.get("/api/openapi.json").await;
+    let owner = served.client.get(served.url("/api/openapi.json")).bearer_auth(&keys[0]);
+    let description: Value = owner.send().await.unwrap().json().await.unwrap();
     let mut tried = 0;
-    for (path, methods) in description["paths"].as_object().unwrap() {
-        for method in methods.as_object().unwrap().keys() {
-            let Ok(method) = method.to_uppercase().parse::<reqwest::Method>() else { continue };
-            let path = path.replace("{id}", "evil").replace("{name}", "evil__work");
-            let request = served.client.request(method, served.url(&path)).json(&body);
-            // Some routes answer with a stream that stays open: its head is enough.
-            let answer = tokio::time::timeout(PATIENCE, request.send()).await.unwrap().unwrap();
-            assert!(answer.status().as_u16() < 500, "{path}: {}", answer.status());
-            tried += 1;
+    for role in keys.iter().map(Some).chain([None]) {
+        for (path, methods) in description["paths"].as_object().unwrap() {
+            for method in methods.as_object().unwrap().keys() {
+                let Ok(method) = method.to_uppercase().parse::<reqwest::Method>() else { continue };
+                let path = path.replace("{id}", "evil").replace("{name}", "evil__work");
+                let mut request = served.client.request(method, served.url(&path)).json(&body);
+                if let Some(key) = role {
+                    request = request.bearer_auth(key);
+                }
+                // Some routes answer with a stream that stays open: its head is enough.
+                let answer = tokio::time::timeout(PATIENCE, request.send()).await.unwrap().unwrap();
+                assert!(answer.status().as_u16() < 500, "{path}: {}", answer.status());
+                tried += 1;
+            }
         }
     }
-    assert!(tried > 30, "{tried}");
+    assert!(tried > 120, "{tried}");
     assert!(!file.exists());
     let id = served.child.id().unwrap();
     let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();

@@ -136,7 +136,7 @@ struct EventsQuery {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReportQuery {
-    /// `md`, `html` or `json`.
+    /// `md`, `html`, `pdf`, `docx` or `json`.
     #[serde(default)]
     format: Option<String>,
     #[serde(default)]
@@ -262,13 +262,18 @@ async fn report(
     written(&report, format, query.case)
 }
 
+/// What Word writes.
+const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+
 /// A report in one of its forms.
 fn written(report: &Report, format: &str, case: Case) -> Result<Response, Problem> {
     let (media_type, bytes) = match format {
         "md" => ("text/markdown; charset=utf-8", report.to_markdown().into_bytes()),
         "html" => ("text/html; charset=utf-8", report.to_html().into_bytes()),
         "json" => ("application/json", cased(case, report)?.to_string().into_bytes()),
-        _ => return Err(Problem::refused("format is md, html or json.")),
+        "pdf" => ("application/pdf", report.to_pdf()),
+        "docx" => (DOCX, report.to_docx()),
+        _ => return Err(Problem::refused("format is md, html, pdf, docx or json.")),
     };
     let mut response = bytes.into_response();
     let headers = response.headers_mut();

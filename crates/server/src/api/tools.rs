@@ -224,7 +224,7 @@ async fn list(
     Query(query): Query<ToolsQuery>,
 ) -> Result<Json<ToolsBody>, Problem> {
     let server = query.server.map(|id| read_id::<ServerId>(&id, "server")).transpose()?;
-    Ok(Json(api.host.catalogue(&caller.tenant, server.as_ref()).await?.into()))
+    Ok(Json(api.host.catalogue(&caller.tenant, server.as_ref()).await.into()))
 }
 
 async fn servers(State(api): State<Api>, caller: Caller) -> Result<Json<ToolServersBody>, Problem> {

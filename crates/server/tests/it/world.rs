@@ -76,6 +76,11 @@ impl Keys for MemoryKeys {
         Box::pin(async { outcome })
     }
 
+    fn has_keys(&self) -> Later<'_, bool> {
+        let has_some = !self.kept.lock().unwrap().is_empty();
+        Box::pin(async move { Ok(has_some) })
+    }
+
     fn keys<'a>(&'a self, _tenant: Option<&'a TenantId>) -> Later<'a, Vec<ApiKey>> {
         let all = self.kept.lock().unwrap().values().cloned().collect();
         Box::pin(async { Ok(all) })

@@ -7,15 +7,14 @@ use agent::text::clip;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use super::ProviderKind;
-use super::arxiv;
+use super::{ProviderKind, arxiv, openalex};
 use crate::guard::Reply;
 
 /// Longest words of a provider about a failure that are passed on, in bytes.
 const WHY_BYTES_MAX: usize = 300;
 
 /// Longest text of one result, in bytes.
-const TEXT_BYTES_MAX: usize = 20_000;
+pub(super) const TEXT_BYTES_MAX: usize = 20_000;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +69,14 @@ fn list(kind: ProviderKind, body: &Value) -> Option<Vec<Value>> {
             let is_search = object.get("type").is_some_and(|kind| kind == "search");
             is_search.then(Vec::new)
         }),
-        ProviderKind::Searxng | ProviderKind::Tavily | ProviderKind::Exa => at("/results"),
+        ProviderKind::Searxng
+        | ProviderKind::Tavily
+        | ProviderKind::Exa
+        | ProviderKind::OpenAlex => at("/results"),
+        ProviderKind::Google => at("/items").or_else(|| {
+            let is_search = object.get("kind").is_some_and(|kind| kind == "customsearch#search");
+            is_search.then(Vec::new)
+        }),
         ProviderKind::Serper => {
             at("/organic").or_else(|| object.contains_key("searchParameters").then(Vec::new))
         }
@@ -84,6 +90,9 @@ fn list(kind: ProviderKind, body: &Value) -> Option<Vec<Value>> {
 
 /// One result; none without an address or a text.
 fn hit(kind: ProviderKind, result: &Value) -> Option<Hit> {
+    if kind == ProviderKind::OpenAlex {
+        return openalex::work(result);
+    }
     let text = |name: &str| match result.get(name) {
         Some(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         Some(Value::Array(texts)) => texts.first()?.as_str().map(|text| text.trim().to_owned()),
@@ -99,14 +108,19 @@ fn hit(kind: ProviderKind, result: &Value) -> Option<Hit> {
         ProviderKind::Exa => ("url", "text", "publishedDate"),
         ProviderKind::SemanticScholar => ("url", "abstract", "year"),
         ProviderKind::Crossref => ("URL", "abstract", "published"),
-        ProviderKind::Arxiv => return None,
+        ProviderKind::Google => ("link", "snippet", "date"),
+        ProviderKind::Arxiv | ProviderKind::OpenAlex => return None,
     };
     let address = text(address)?;
     let words = text(words)?;
     // What is a whole text, or all that there is to read; the others are words about a page.
     let is_summary = matches!(
         kind,
-        ProviderKind::Searxng | ProviderKind::Brave | ProviderKind::Tavily | ProviderKind::Serper
+        ProviderKind::Searxng
+            | ProviderKind::Brave
+            | ProviderKind::Tavily
+            | ProviderKind::Serper
+            | ProviderKind::Google
     );
     let is_marked_up =
         matches!(kind, ProviderKind::Brave | ProviderKind::Searxng | ProviderKind::Crossref);

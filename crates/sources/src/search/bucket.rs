@@ -18,6 +18,15 @@ impl Bucket {
         Self { interval, free_at: Timestamp(0) }
     }
 
+    /// Whoever asked before, in a process that has ended, counts too.
+    pub(super) fn not_before(&mut self, at: Timestamp) {
+        self.free_at = self.free_at.max(at);
+    }
+
+    pub(super) fn free_at(&self) -> Timestamp {
+        self.free_at
+    }
+
     /// Takes the next token and says how long it is until it is there. Those who come later wait behind.
     pub(super) fn reserve(&mut self, now: Timestamp) -> Duration {
         let at = self.free_at.max(now);

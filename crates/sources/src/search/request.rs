@@ -11,6 +11,9 @@ use agent::text::clip;
 /// Most results that any provider is asked for at a time: the smallest of their own limits.
 const RESULTS_MAX: u32 = 20;
 
+/// Most results that Google gives at a time.
+const GOOGLE_RESULTS_MAX: u32 = 10;
+
 /// Longest query, in bytes: Brave takes 400 characters, the others more.
 const QUERY_BYTES_MAX: usize = 400;
 
@@ -102,6 +105,22 @@ pub(super) fn asking(
         ProviderKind::Crossref => {
             let select = "DOI,title,abstract,published,URL";
             get(settings, "works", &[("query", query), ("rows", &number), ("select", select)])
+        }
+        ProviderKind::OpenAlex => {
+            let fields = "id,doi,title,publication_date,abstract_inverted_index,primary_location";
+            let wanted = [("search", query), ("per_page", &number), ("select", fields)];
+            // It takes its key in the address alone; addresses are shown to nobody with what they ask.
+            let key = key.map(|key| ("api_key", key));
+            let wanted: Vec<(&str, &str)> = wanted.into_iter().chain(key).collect();
+            get(settings, "works", &wanted)
+        }
+        ProviderKind::Google => {
+            let needed = "google needs a key of the form ENGINE/KEY";
+            let (engine, key) = key.and_then(|key| key.split_once('/')).ok_or(needed)?;
+            let number = count.min(GOOGLE_RESULTS_MAX).to_string();
+            let wanted = [("q", query), ("cx", engine), ("num", &number)];
+            let asking = get(settings, "customsearch/v1", &wanted)?;
+            with_key(asking, "x-goog-api-key", Some(key), settings.kind)
         }
     }
 }

@@ -29,14 +29,19 @@ fn searches(server: &Server, kind: ProviderKind) -> WebSearches {
         ..EgressRules::default()
     };
     let guard = Arc::new(EgressGuard::new(rules).unwrap());
-    let key = Some(ProviderKey::new("secret-key"));
+    let key = match kind {
+        ProviderKind::Google => "engine:1/secret-key",
+        ProviderKind::OpenAlex => "open-key",
+        _ => "secret-key",
+    };
+    let key = Some(ProviderKey::new(key));
     let settings = vec![ProviderSettings { kind, base_url: server.url(""), key }];
-    WebSearches::new(guard, Arc::new(Still(AtomicU64::new(0))), settings)
+    WebSearches::new(guard, Arc::new(Still(AtomicU64::new(0))), settings, None)
 }
 
 async fn ask(server: &Server, kind: ProviderKind) -> Result<Vec<Hit>, Failure> {
     let id = kind.id().unwrap();
-    searches(server, kind).search(&id, "budget alerts", 5).await
+    searches(server, kind).search(&id, "budget alerts", 5).await.map(|found| found.hits)
 }
 
 /// What a provider makes of these bytes.
@@ -135,6 +140,14 @@ async fn each_provider_of_pages_is_asked_and_read_in_its_own_form() {
             ("https://e.example/a", "The whole text.", false),
             "post /search",
         ),
+        (
+            ProviderKind::Google,
+            json!({"kind": "customsearch#search", "items": [
+                {"link": "https://c.example/a", "title": "T", "snippet": "Budgets"},
+            ]}),
+            ("https://c.example/a", "Budgets", true),
+            "get /customsearch/v1?q=budget+alerts&cx=engine%3a1&num=5",
+        ),
     ];
     for (kind, body, found, line) in cases {
         check(kind, &body, found, line).await;
@@ -162,6 +175,16 @@ async fn each_provider_of_papers_is_asked_and_read_in_its_own_form() {
             ("https://doi.example/x", "We study budgets.", false),
             "get /works?query=budget+alerts",
         ),
+        (
+            ProviderKind::OpenAlex,
+            json!({"meta": {"count": 1}, "results": [
+                {"id": "https://o.example/W1", "doi": null, "title": "No words", "abstract_inverted_index": null},
+                {"id": "https://o.example/W2", "doi": "https://doi.example/2", "title": "T", "publication_date": "2024-05-01",
+                 "abstract_inverted_index": {"study": [1, 4], "We": [0], "budgets": [2], "and": [3]}},
+            ]}),
+            ("https://doi.example/2", "We study budgets and study", false),
+            "get /works?search=budget+alerts&per_page=5&select=",
+        ),
     ];
     for (kind, body, found, line) in cases {
         check(kind, &body, found, line).await;
@@ -181,6 +204,8 @@ async fn nothing_found_is_no_failure() {
         (ProviderKind::Serper, json!({"searchParameters": {}})),
         (ProviderKind::SemanticScholar, json!({"total": 0, "offset": 0})),
         (ProviderKind::Searxng, json!({"results": []})),
+        (ProviderKind::OpenAlex, json!({"meta": {"count": 0}, "results": []})),
+        (ProviderKind::Google, json!({"kind": "customsearch#search"})),
     ];
     for (kind, body) in empty {
         assert_eq!(answered(kind, &body.to_string()).await, Ok(vec![]), "{kind:?}");
@@ -349,7 +374,7 @@ async fn a_page_that_arxiv_has_lost_is_asked_for_again() {
     let mut searches = searches(&server, ProviderKind::Arxiv);
     // At no pace: nobody waits here.
     searches.providers.get_mut(&ProviderId::arxiv()).unwrap().bucket = Mutex::new(Bucket::new(0));
-    let hits = searches.search(&ProviderId::arxiv(), "budget", 5).await.unwrap();
+    let hits = searches.search(&ProviderId::arxiv(), "budget", 5).await.unwrap().hits;
     assert_eq!((hits.len(), asked.load(Ordering::SeqCst)), (1, 3));
 }
 
@@ -365,4 +390,50 @@ async fn a_provider_without_its_key_says_so_and_asks_nobody() {
     assert!(unknown.message.contains("not set up"), "{unknown:?}");
     assert_eq!(server.connections(), 0);
     assert_eq!(format!("{:?}", ProviderKey::new("secret-key")), "[hidden]");
+}
+
+#[tokio::test]
+async fn a_search_says_what_it_costs_and_costs_nothing_the_second_time() {
+    let body = json!({"results": [
+        {"url": "https://e.example/a", "title": "T", "text": "Words."},
+    ], "costDollars": {"total": 0.007}})
+    .to_string();
+    let server = Server::start(move |_| ok("application/json", body.as_bytes())).await;
+    let folder = std::env::temp_dir().join(format!("saem-searches-{}", std::process::id()));
+    let mut searches = searches(&server, ProviderKind::Exa);
+    searches.cache = Cache::open(&folder, Timestamp(0));
+    let id = ProviderKind::Exa.id().unwrap();
+    let first = searches.search(&id, "Budget  alerts", 5).await.unwrap();
+    assert_eq!(first.cost, Cost::from_dollars(0.007));
+    let again = searches.search(&id, "budget alerts", 5).await.unwrap();
+    assert_eq!((again.hits, again.cost), (first.hits, Cost::default()));
+    assert_eq!(server.connections(), 1);
+    searches.search(&id, "budget alerts", 6).await.unwrap();
+    assert_eq!(server.connections(), 2);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn prices_are_for_those_who_pay() {
+    let settings = |kind, key: Option<&str>| ProviderSettings {
+        kind,
+        base_url: String::new(),
+        key: key.map(ProviderKey::new),
+    };
+    let cost = |kind, key| price::cost(&settings(kind, key), b"{}");
+    assert_eq!(cost(ProviderKind::Brave, Some("k")), Cost::from_dollars(0.005));
+    assert_eq!(cost(ProviderKind::Tavily, None), Cost::default());
+    assert_eq!(cost(ProviderKind::Arxiv, Some("k")), Cost::default());
+    assert!(ProviderKind::Google.warning().is_some_and(|it| it.contains("2027-01-01")));
+}
+
+#[tokio::test]
+async fn a_key_that_stands_in_an_address_is_in_no_failure() {
+    let failure = refused(ProviderKind::OpenAlex, "403 Forbidden", &[], "").await;
+    assert!(!failure.message.contains("open-key"), "{failure:?}");
+    let gone = {
+        let server = Server::start(|_| Answer::Bytes(vec![])).await;
+        ask(&server, ProviderKind::OpenAlex).await.unwrap_err()
+    };
+    assert!(!gone.message.contains("open-key"), "{gone:?}");
 }

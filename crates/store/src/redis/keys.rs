@@ -2,6 +2,7 @@
 
 use agent::memory::SessionId;
 use agent::names::TenantId;
+use agent::research::message::Uuid;
 
 /// The parts of a session, in the order in which the scripts expect their keys.
 pub(super) const PARTS: [&str; 5] = ["short", "memory", "entities", "said", "records"];
@@ -27,7 +28,24 @@ pub(super) fn index_key(tenant: &str) -> String {
     format!("chat:{{{}}}:sessions", written(tenant))
 }
 
-/// A session as a member of a set that is everybody's.
+/// The keys of a research run: what is known of it, its journal, and the long entries of that.
+pub(super) fn run_keys(tenant: &str, run: &str) -> [String; 3] {
+    let pair = pair(tenant, run);
+    ["run", "journal", "texts"].map(|part| format!("research:{{{pair}}}:{part}"))
+}
+
+/// The research runs of a tenant, by their beginning.
+pub(super) fn run_index_key(tenant: &str) -> String {
+    format!("research:{{{}}}:runs", written(tenant))
+}
+
+/// The names of a run in a pair; none if nobody can have them.
+pub(super) fn run_names(pair: &str) -> Option<(TenantId, Uuid)> {
+    let (tenant, run) = pair.split_once(':')?;
+    Some((read(tenant).parse().ok()?, read(run).parse().ok()?))
+}
+
+/// A session or a run as a member of a set that is everybody's.
 pub(super) fn pair(tenant: &str, session: &str) -> String {
     format!("{}:{}", written(tenant), written(session))
 }

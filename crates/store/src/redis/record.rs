@@ -140,7 +140,7 @@ pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T,
     serde_json::from_str(text).map_err(broken)
 }
 
-fn json<T: Serialize>(value: &T) -> Result<String, PortError> {
+pub(super) fn json<T: Serialize>(value: &T) -> Result<String, PortError> {
     serde_json::to_string(value).map_err(broken)
 }
 

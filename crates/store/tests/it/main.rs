@@ -7,6 +7,7 @@
 
 mod redis_cluster;
 mod redis_faults;
+mod redis_journals;
 mod redis_sessions;
 
 use std::sync::Arc;

@@ -17,7 +17,9 @@ pub async fn keeps_its_promise(keys: &dyn Keys) {
         expires_at: None,
         revoked_at: None,
     };
+    assert!(!keys.has_keys().await.unwrap());
     keys.put_key(key("a", "one"), audit("key.create")).await.unwrap();
+    assert!(keys.has_keys().await.unwrap());
     keys.put_key(key("b", "two"), audit("key.create")).await.unwrap();
     assert_eq!(keys.find_key("a").await.unwrap(), Some(key("a", "one")));
     assert_eq!(keys.find_key("c").await.unwrap(), None);

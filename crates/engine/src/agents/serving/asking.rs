@@ -229,9 +229,14 @@ fn shown(question: &Asked) -> Vec<Part> {
         Asked::Form { server, message, .. } => {
             format!("{server} asks: {message} Answer with the fields as data, or no.")
         }
-        Asked::Link { server, message, address, .. } => {
+        Asked::Link { server, message, address, has_foreign_letters, .. } => {
+            let warning = if *has_foreign_letters {
+                "The name of the page is written in letters that may look like others. "
+            } else {
+                ""
+            };
             format!(
-                "{server} asks you to open {address}: {message} Answer yes when it is done, or no."
+                "{server} asks you to open {address}: {message} {warning}Answer yes when it is done, or no."
             )
         }
         Asked::Sample { server, .. } => {

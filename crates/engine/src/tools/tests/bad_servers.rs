@@ -114,6 +114,19 @@ async fn a_name_of_our_own_tools_stays_with_its_server_and_is_asked_about() {
 }
 
 #[tokio::test]
+async fn tools_whose_pins_cannot_be_read_are_off_and_those_of_others_are_not() {
+    let (one, other) = (honest(vec![reads("look")]).await, honest(vec![reads("fine")]).await);
+    let world = world(vec![at("bad", &one), at("good", &other)]);
+    assert_eq!(world.names().await, ["bad__look", "good__fine"]);
+    world.records.break_pins(ServerId::for_name("bad"));
+    has_none(&world, "what was accepted of its tools cannot be read").await;
+    let closed = world.call("bad__look", json!({})).await.unwrap_err();
+    assert!(matches!(closed, CallError::Broken(_)), "{closed}");
+    assert_eq!(world.call("good__fine", json!({})).await.unwrap().text, "called fine");
+    assert_eq!(one.count("tools/call"), 0);
+}
+
+#[tokio::test]
 async fn a_definition_that_changes_while_its_server_is_away_is_seen_when_it_is_back() {
     let connections = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = Arc::clone(&connections);

@@ -158,7 +158,7 @@ async fn standard_error_is_kept_in_a_file_of_its_own() {
         ..HostRules::default()
     };
     let host = Host::new(parts, rules);
-    host.catalogue(&TenantId::local(), None).await.unwrap();
+    host.catalogue(&TenantId::local(), None).await;
     let path = folder.path().join("logs/sh.log");
     while !std::fs::read_to_string(&path).unwrap_or_default().contains("hello from sh") {
         tokio::task::yield_now().await;

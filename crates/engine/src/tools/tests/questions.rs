@@ -85,8 +85,19 @@ async fn an_address_is_shown_with_its_host_and_a_strange_one_is_not_shown_at_all
     let output = world_of.call("new__greet", json!({})).await.unwrap();
     assert!(output.text.contains("accept"), "{}", output.text);
     let asked = world_of.person.asked.lock().unwrap().clone();
-    let [Question::Link { host, .. }] = asked.as_slice() else { panic!("{asked:?}") };
-    assert_eq!(host, "login.example.com");
+    let [Question::Link { host, has_foreign_letters, .. }] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    assert_eq!((host.as_str(), *has_foreign_letters), ("login.example.com", false));
+    // A Cyrillic letter in the name: it is shown as it is looked up, with a warning.
+    let fake = curious(link("https://login.ex\u{430}mple.com/")).await;
+    let world_of = world(vec![at("new", &fake)]);
+    world_of.call("new__greet", json!({})).await.unwrap();
+    let asked = world_of.person.asked.lock().unwrap().clone();
+    let [Question::Link { host, has_foreign_letters, .. }] = asked.as_slice() else {
+        panic!("{asked:?}")
+    };
+    assert_eq!((host.as_str(), *has_foreign_letters), ("login.xn--exmple-4nf.com", true));
     for url in [
         "javascript:alert(1)",
         "file:///etc/passwd",

@@ -102,6 +102,9 @@ pub(crate) fn korquad(folder: &Path) -> Result<Set> {
 #[derive(Deserialize)]
 struct Hotpot {
     question: String,
+    answer: String,
+    #[serde(rename = "type")]
+    kind: String,
     supporting_facts: HotpotFacts,
     context: HotpotContext,
 }
@@ -109,6 +112,7 @@ struct Hotpot {
 #[derive(Deserialize)]
 struct HotpotFacts {
     title: Vec<String>,
+    sent_id: Vec<usize>,
 }
 
 #[derive(Deserialize)]
@@ -142,6 +146,31 @@ pub(crate) fn hotpotqa(folder: &Path) -> Result<Set> {
         source: title,
     });
     Ok(Set { name: "hotpotqa", documents: documents.collect(), questions, ranks_documents: true })
+}
+
+/// A question with its answer and the sentences that it rests on, each with the title of its paragraph.
+pub(crate) struct HotpotQuestion {
+    pub(crate) kind: String,
+    pub(crate) text: String,
+    pub(crate) answer: String,
+    pub(crate) facts: Vec<(String, String)>,
+}
+
+/// The same questions, for whoever looks closer.
+pub(crate) fn hotpot_questions(folder: &Path) -> Result<Vec<HotpotQuestion>> {
+    let entries: Vec<Hotpot> = read(&folder.join("hotpotqa/dev_distractor_100.json"))?;
+    let question = |entry: Hotpot| {
+        let HotpotFacts { title: titles, sent_id } = entry.supporting_facts;
+        let HotpotContext { title: known, sentences } = entry.context;
+        let sentence = |(title, number): (String, usize)| {
+            let paragraph = known.iter().position(|it| *it == title);
+            let sentence = paragraph.and_then(|place| sentences.get(place)?.get(number).cloned());
+            sentence.map(|sentence| (title, sentence))
+        };
+        let facts = titles.into_iter().zip(sent_id).filter_map(sentence).collect();
+        HotpotQuestion { kind: entry.kind, text: entry.question, answer: entry.answer, facts }
+    };
+    Ok(entries.into_iter().map(question).collect())
 }
 
 #[derive(Deserialize)]
