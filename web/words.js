@@ -1,8 +1,12 @@
 // What the page says, in Korean and English: the browser's language, unless the person has chosen.
 import { kept } from "./store.js";
-import en from "./words/en.js";
-import ko from "./words/ko.js";
+import english from "./words/en.js";
+import english_agents from "./words/en_agents.js";
+import korean from "./words/ko.js";
+import korean_agents from "./words/ko_agents.js";
 
+const en = { ...english, ...english_agents };
+const ko = { ...korean, ...korean_agents };
 const LANGUAGES = { en, ko };
 
 let chosen = LANGUAGES[kept.get("language")] ? kept.get("language") : ofBrowser();

@@ -55,7 +55,9 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     file!("theme.js"),
     file!("words.js"),
     file!("words/en.js"),
+    file!("words/en_agents.js"),
     file!("words/ko.js"),
+    file!("words/ko_agents.js"),
 ];
 
 #[cfg(test)]

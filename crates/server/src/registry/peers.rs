@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
@@ -12,6 +13,7 @@ use a2a::ids::{ContextId, TaskId};
 use a2a::model::{Content, Event, Part, Returns, Sent, TaskState, TaskStatus};
 use a2a::version::Version;
 use a2a::wire::write_card;
+use agent::identity::Scope;
 use axum::extract::State;
 use axum::response::Response;
 use engine::peers::{Agent, Condition, Order, PeerError, Signature};
@@ -29,7 +31,6 @@ use crate::guard::{Caller, Shutdown, Standing, Visitor};
 use crate::input::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::{Access, Route};
-use agent::identity::Scope;
 
 /// Largest message to an agent, as JSON, in bytes: what a person types or pastes.
 const MESSAGE_BYTES_MAX: u64 = 256 << 10;
@@ -226,9 +227,8 @@ async fn send(
     if body.message.trim().is_empty() {
         return Err(Problem::refused("the message is empty"));
     }
-    let task: Option<TaskId> = body.task.map(|id| id.parse()).transpose().map_err(no_id)?;
-    let context: Option<ContextId> =
-        body.context.map(|id| id.parse()).transpose().map_err(no_id)?;
+    let task: Option<TaskId> = read(body.task)?;
+    let context: Option<ContextId> = read(body.context)?;
     let agent = reached(&api, &caller, &name).await?;
     let order = Order {
         parts: vec![Part::text(body.message)],
@@ -251,8 +251,10 @@ async fn send(
     Ok(events::event_stream(pieces))
 }
 
-fn no_id(error: impl std::fmt::Display) -> Problem {
-    Problem::refused(error.to_string())
+/// An id that somebody may have given.
+fn read<T: FromStr<Err: ToString>>(id: Option<String>) -> Result<Option<T>, Problem> {
+    let id = id.map(|id| id.parse::<T>()).transpose();
+    id.map_err(|error| Problem::refused(error.to_string()))
 }
 
 /// What was heard and not sent on yet. The client of agents bounds all that one answer may have.

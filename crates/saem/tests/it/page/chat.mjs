@@ -2,6 +2,9 @@
 import { assert, until, walk } from "./browser.mjs";
 
 await walk(async ({ page, go }) => {
+  // Of a conversation only what is in sight is drawn: the last of so many turns has its answer.
+  const answered = async (count) => (await page.evaluate(() => document.querySelector("saem-chat")?.long?.items.length)) === count
+    && (await page.locator(".turn").last().locator(".actions").count()) === 1;
   await go();
   await page.getByRole("button", { name: "Try with the demo documents" }).click();
   await page.getByText(/documents are ready/).waitFor();
@@ -37,22 +40,22 @@ await walk(async ({ page, go }) => {
   const field = page.getByRole("textbox", { name: "Ask a question" });
   await field.fill("And how are unused budgets handled?");
   await field.press("Enter");
-  await until("a second answer", async () => (await page.locator(".turn .actions").count()) === 2);
+  await until("a second answer", () => answered(2));
 
   // Copied, asked again, edited and asked.
   await page.getByRole("button", { name: "Copy the answer" }).first().click();
   assert.ok((await page.evaluate(() => navigator.clipboard.readText())).length > 20);
   await page.getByRole("button", { name: "Ask again" }).first().click();
-  await until("a third answer", async () => (await page.locator(".turn .actions").count()) === 3);
+  await until("a third answer", () => answered(3));
   await page.locator(".turn").last().hover();
   await page.getByRole("button", { name: "Edit the question" }).last().click();
   await page.getByRole("textbox", { name: "Edit the question" }).fill("How is idle cost shared by cost?");
   await page.getByRole("button", { name: "Ask the edited question" }).click();
-  await until("a fourth answer", async () => (await page.locator(".turn .actions").count()) === 4);
+  await until("a fourth answer", () => answered(4));
 
   // Nothing is lost by a reload.
   await page.reload();
-  await until("all turns again", async () => (await page.locator(".turn").count()) === 4);
+  await until("all turns again", () => answered(4));
 
   // What the documents do not say is said to be missing.
   const talk = page.url();
@@ -66,7 +69,7 @@ await walk(async ({ page, go }) => {
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("Ask, and read where it comes from").waitFor();
   await page.goto(talk);
-  await until("the first conversation", async () => (await page.locator(".turn").count()) === 4);
+  await until("the first conversation", () => answered(4));
 
   // Renamed, found, exported, deleted.
   await page.locator(".options summary").first().click();

@@ -1,7 +1,7 @@
 // Long lists have only the rows in sight; a first load is small, and ready at once.
-import { address, assert, more, until, walk } from "./browser.mjs";
+import { address, assert, more, until, visit, walk } from "./browser.mjs";
 
-await walk(async ({ page, go, context }) => {
+await walk(async ({ browser, page, go, context }) => {
   // What goes over the wire, as the browser counts it.
   const session = await context.newCDPSession(page);
   await session.send("Network.enable");
@@ -70,23 +70,32 @@ await walk(async ({ page, go, context }) => {
   await page.keyboard.press("End");
   await asked(more.turns).waitFor();
 
+  // Files that the browser has are not sent again.
+  transferred = 0;
+  await page.reload();
+  await page.locator(".turn").first().waitFor();
+  const again = await page.evaluate(() => performance.getEntriesByType("resource").filter((entry) => entry.name.includes("/page/") && entry.transferSize > 0).map((entry) => entry.name));
+  assert.deepEqual(again, []);
+  assert.ok(address);
+
   // A run whose agents have said two thousand things: told at once by a stand-in, as no real one does.
+  const watcher = await visit(browser);
   const run = "6b842479-a254-4b50-8823-90b6204e72ba";
   const told = Array.from({ length: 2000 }, (_, place) => ({
     id: run, query_id: run, sender: "research", recipient: null, message_type: "notification", timestamp: "2026-11-16T03:00:00Z", seq: place + 1,
     content: { event: "source_read", source_id: run, provider: "local", title: `Source ${place + 1} ${"of many ".repeat(place % 9)}`, characters: 100 },
   }));
   const events = told.map((message) => `id: ${message.seq}\nevent: agent_message\ndata: ${JSON.stringify(message)}\n\n`).join("");
-  await page.route(`**/api/research/${run}`, (route) => route.fulfill({ json: { id: run, question: "What?", state: "ended", begun_at: 0, ended: "stopped" } }));
-  await page.route(`**/api/research/${run}/events*`, (route) => route.fulfill({ contentType: "text/event-stream", body: `${events}event: end\ndata: {}\n\n` }));
-  await go(`research/${run}`);
-  const line = (number) => page.locator(`.message[data-seq='${number}']`);
+  await watcher.page.route(`**/api/research/${run}`, (route) => route.fulfill({ json: { id: run, question: "What?", state: "ended", begun_at: 0, ended: "stopped" } }));
+  await watcher.page.route(`**/api/research/${run}/events*`, (route) => route.fulfill({ contentType: "text/event-stream", body: `${events}event: end\ndata: {}\n\n` }));
+  await watcher.go(`research/${run}`);
+  const line = (number) => watcher.page.locator(`.message[data-seq='${number}']`);
   await line(2000).waitFor();
-  assert.ok((await page.locator(".message").count()) < 80, "only messages in sight are there");
-  await page.getByRole("log").focus();
-  await page.keyboard.press("Home");
+  assert.ok((await watcher.page.locator(".message").count()) < 80, "only messages in sight are there");
+  await watcher.page.getByRole("log").focus();
+  await watcher.page.keyboard.press("Home");
   await line(1).waitFor();
-  const most_messages = await page.evaluate(async () => {
+  const most_messages = await watcher.page.evaluate(async () => {
     const talk = document.querySelector(".run-talk");
     let most = 0;
     for (let step = 0; step < 100; step += 1) {
@@ -97,13 +106,5 @@ await walk(async ({ page, go, context }) => {
     return most;
   });
   assert.ok(most_messages < 80, `${most_messages} messages are drawn`);
-  await go(`chat/${more.session}`);
-
-  // Files that the browser has are not sent again.
-  transferred = 0;
-  await page.reload();
-  await page.locator(".turn").first().waitFor();
-  const again = await page.evaluate(() => performance.getEntriesByType("resource").filter((entry) => entry.name.includes("/page/") && entry.transferSize > 0).map((entry) => entry.name));
-  assert.deepEqual(again, []);
-  assert.ok(address);
+  watcher.allWell();
 });

@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 
 const web = new URL("../../../../../web/", import.meta.url);
-const [en, ko] = await Promise.all(["en", "ko"].map(async (name) => (await import(new URL(`words/${name}.js`, web))).default));
+const words = async (name) => (await import(new URL(`words/${name}.js`, web))).default;
+const [en, ko] = await Promise.all(["en", "ko"].map(async (name) => ({ ...(await words(name)), ...(await words(`${name}_agents`)) })));
 
 assert.deepEqual(Object.keys(ko), Object.keys(en), "both languages have the same words");
-const parts = (words) => [...words.matchAll(/\{(\w+)\}/g)].map(([, part]) => part).sort();
+const parts = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, part]) => part).sort();
 for (const name of Object.keys(en)) assert.deepEqual(parts(ko[name]), parts(en[name]), `${name} has the same parts`);
 
 const sources = ["", "rooms/", "parts/"].flatMap((folder) => readdirSync(new URL(folder || ".", web)).filter((name) => name.endsWith(".js")).map((name) => readFileSync(new URL(folder + name, web), "utf8")));
