@@ -33,6 +33,8 @@ usage: cargo xtask CHORE
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
   bench mcp [--requests N] [--rounds N]
                     tools listed and called over HTTP, beside bare rmcp, FastMCP and the TypeScript SDK
+  bench a2a [--requests N] [--rounds N]
+                    messages answered whole and as events, beside the official servers in Rust, Python and JavaScript
   eval copilot-model [--threads N]
                     ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
                     evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
         ["test"] => gate::test(),
         ["tidy"] => tidy::run(),
         ["conformance", "mcp", arguments @ ..] => conformance::run(arguments),
-        ["bench", name @ ("search" | "ingest" | "turn" | "mcp"), rest @ ..] => {
+        ["bench", name @ ("search" | "ingest" | "turn" | "mcp" | "a2a"), rest @ ..] => {
             bench::run(name, rest)
         }
         ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),

@@ -1,9 +1,10 @@
-//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn` and `… mcp`.
+//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn`, `… mcp` and `… a2a`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench takes the time, and the environment tells it where things are"
 )]
 
+mod a2a;
 mod corpus;
 mod http;
 mod ingest;
@@ -37,8 +38,10 @@ pub(crate) struct Places {
 const HELP: &str = "\
 usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N] [--rounds N]
    |   bench turn [--turns N] [--rounds N] [--alone]  |   bench mcp [--requests N] [--rounds N]
+   |   bench a2a [--requests N] [--rounds N]
 
-The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, and for mcp BENCH_NODE and BENCH_PACKAGES.";
+The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, for mcp and a2a BENCH_NODE and BENCH_PACKAGES, and for a2a
+BENCH_OFFICIAL.";
 
 #[expect(clippy::print_stderr, reason = "a bench talks to the person who started it")]
 fn main() -> ExitCode {
@@ -100,6 +103,15 @@ fn run() -> Result<()> {
             &places()?,
             &mcp::Packages { node: named("BENCH_NODE")?, folder: named("BENCH_PACKAGES")? },
             &mcp::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
+        ),
+        Some("a2a") => a2a::run(
+            &places()?,
+            &a2a::Peers {
+                node: named("BENCH_NODE")?,
+                packages: named("BENCH_PACKAGES")?,
+                official: named("BENCH_OFFICIAL")?,
+            },
+            &a2a::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
         ),
         // One of the peers of `bench mcp`, which starts it.
         Some("bare-mcp") => {
