@@ -31,22 +31,34 @@ const PEERS: Packages<'_> = Packages {
     others: Others::AsNeeded,
 };
 
+/// The agent that `bench a2a` makes with the official Rust server. It is built in a folder of its own: nothing of it comes into Saem.
+const OFFICIAL: [(&str, &str); 3] = [
+    ("Cargo.toml", include_str!("../../crates/bench/peers/a2a_official/Cargo.toml")),
+    ("Cargo.lock", include_str!("../../crates/bench/peers/a2a_official/Cargo.lock")),
+    ("src/main.rs", include_str!("../../crates/bench/peers/a2a_official/main.rs")),
+];
+
 /// Runs the bench of this name with these arguments.
 pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     let repository = crate::gate::root();
     let target = target_folder(&repository)?;
     cargo(&repository, &["build", "--release", "--package", "saem", "--package", "bench"])?;
-    // What speaks MCP is there for the tests already.
-    let (python, node) = if name == "mcp" {
-        let folder = crate::python::test_peers()?;
-        (folder.join("bin/python"), Some(crate::node::peers(&folder.join("node"))?))
-    } else {
-        (peers(&target.join("bench-peers"), PEERS)?, None)
+    // What speaks MCP or A2A is there for the tests already.
+    let (python, node) = match name {
+        "mcp" | "a2a" => {
+            let folder = crate::python::test_peers()?;
+            let environment = if name == "a2a" { "a2a-agent/bin/python" } else { "bin/python" };
+            (folder.join(environment), Some(crate::node::peers(&folder.join("node"))?))
+        }
+        _ => (peers(&target.join("bench-peers"), PEERS)?, None),
     };
     let data = std::env::var_os("BENCH_DATA").map(PathBuf::from);
     let mut bench = Command::new(target.join("release/bench"));
     if let Some(node) = node {
         bench.env("BENCH_PACKAGES", node.file("")).env("BENCH_NODE", node.node);
+    }
+    if name == "a2a" {
+        bench.env("BENCH_OFFICIAL", official(&target.join("bench-a2a-official"))?);
     }
     let status = bench
         .arg(name)
@@ -57,6 +69,26 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
         .status()?;
     ensure!(status.success(), "bench {name} failed");
     Ok(())
+}
+
+/// Builds the agent with the official Rust server; says where it is.
+fn official(folder: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(folder.join("src"))?;
+    for (name, text) in OFFICIAL {
+        // Not touched without need: cargo would build it anew.
+        if !std::fs::read_to_string(folder.join(name)).is_ok_and(|known| known == text) {
+            std::fs::write(folder.join(name), text)?;
+        }
+    }
+    let built = folder.join("target");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", &built)
+        .args(["build", "--release", "--locked"])
+        .status()?;
+    ensure!(status.success(), "the official Rust server of A2A cannot be built: see above");
+    Ok(built.join("release/a2a-official"))
 }
 
 /// Runs cargo, which must succeed.

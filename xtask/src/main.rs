@@ -33,6 +33,8 @@ usage: cargo xtask CHORE
                     whole turns over HTTP with a model that takes no time, beside pydantic-ai and LangGraph
   bench mcp [--requests N] [--rounds N]
                     tools listed and called over HTTP, beside bare rmcp, FastMCP and the TypeScript SDK
+  bench a2a [--requests N] [--rounds N]
+                    messages answered whole and as events, beside the official servers in Rust, Python and JavaScript
   bench research [--runs N] [--rounds N]
                     a scripted research run with its journal, beside a group chat of Microsoft Agent Framework
   bench extract [--rounds N]
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
         ["conformance", "mcp", arguments @ ..] => conformance::run(arguments),
         [
             "bench",
-            name @ ("search" | "ingest" | "turn" | "mcp" | "research" | "extract"),
+            name @ ("search" | "ingest" | "turn" | "mcp" | "a2a" | "research" | "extract"),
             rest @ ..,
         ] => bench::run(name, rest),
         ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),

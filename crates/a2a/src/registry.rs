@@ -2,6 +2,7 @@
 
 pub mod ard;
 pub mod changes;
+pub mod crawl;
 pub mod disclosure;
 pub mod facets;
 pub mod health;

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
@@ -9,13 +10,16 @@ pub(crate) struct Connection {
     reader: BufReader<TcpStream>,
     /// The headers that every request has.
     headers: String,
+    /// When the first event of the last answer was there, if it had events.
+    first_event: Option<Instant>,
 }
 
 impl Connection {
     pub(crate) fn open(address: &str) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Ok(Self { reader: BufReader::new(stream), headers: format!("Host: {address}\r\n") })
+        let (reader, headers) = (BufReader::new(stream), format!("Host: {address}\r\n"));
+        Ok(Self { reader, headers, first_event: None })
     }
 
     /// The same with an API key.
@@ -46,7 +50,14 @@ impl Connection {
         self.exchange(&request)
     }
 
+    /// The same for an answer that comes as events: its body, and when the first event was there.
+    pub(crate) fn post_for_events(&mut self, path: &str, json: &str) -> Result<(Vec<u8>, Instant)> {
+        let body = self.post(path, json)?;
+        Ok((body, self.first_event.take().context("an answer without an event")?))
+    }
+
     fn exchange(&mut self, request: &str) -> Result<Vec<u8>> {
+        self.first_event = None;
         self.reader.get_mut().write_all(request.as_bytes())?;
         let mut line = String::new();
         self.reader.read_line(&mut line)?;
@@ -86,7 +97,11 @@ impl Connection {
             let mut line = String::new();
             self.reader.read_line(&mut line)?;
             let length = usize::from_str_radix(line.trim(), 16)?;
-            body.extend(self.exactly(length)?);
+            let piece = self.exactly(length)?;
+            if self.first_event.is_none() && piece.windows(5).any(|part| part == b"data:") {
+                self.first_event = Some(Instant::now());
+            }
+            body.extend(piece);
             self.exactly(2)?;
             if length == 0 {
                 return Ok(body);

@@ -1,10 +1,11 @@
-//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn`, `… mcp`, `… research`
-//! and `… extract`.
+//! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn`, `… mcp`, `… a2a`,
+//! `… research` and `… extract`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench takes the time, and the environment tells it where things are"
 )]
 
+mod a2a;
 mod corpus;
 mod extraction;
 mod http;
@@ -40,9 +41,12 @@ pub(crate) struct Places {
 const HELP: &str = "\
 usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N] [--rounds N]
    |   bench turn [--turns N] [--rounds N] [--alone]  |   bench mcp [--requests N] [--rounds N]
-   |   bench research [--runs N] [--rounds N]    |   bench extract [--rounds N]
+   |   bench research [--runs N] [--rounds N]
+   |   bench extract [--rounds N]
+   |   bench a2a [--requests N] [--rounds N]
 
-The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, and for mcp BENCH_NODE and BENCH_PACKAGES.";
+The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, for mcp and a2a BENCH_NODE and BENCH_PACKAGES, and for a2a
+BENCH_OFFICIAL.";
 
 #[expect(clippy::print_stderr, reason = "a bench talks to the person who started it")]
 fn main() -> ExitCode {
@@ -55,6 +59,11 @@ fn main() -> ExitCode {
     }
 }
 
+/// A path that the environment names.
+fn named(name: &str) -> Result<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set"))
+}
+
 fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |name: &str, usual: usize| -> Result<usize> {
@@ -63,9 +72,6 @@ fn run() -> Result<()> {
             Some(text) => text.parse().with_context(|| format!("{name} {text}")),
             None => Ok(usual),
         }
-    };
-    let named = |name: &str| {
-        std::env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set"))
     };
     let places = || -> Result<Places> {
         let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
@@ -112,6 +118,15 @@ fn run() -> Result<()> {
         Some("extract") => {
             extraction::run(&places()?, &extraction::Size { rounds: number("--rounds", 5)? })
         }
+        Some("a2a") => a2a::run(
+            &places()?,
+            &a2a::Peers {
+                node: named("BENCH_NODE")?,
+                packages: named("BENCH_PACKAGES")?,
+                official: named("BENCH_OFFICIAL")?,
+            },
+            &a2a::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
+        ),
         // One of the peers of `bench mcp`, which starts it.
         Some("bare-mcp") => {
             mcp::bare::run(arguments.get(1).context("the file with the tools")?.as_ref())

@@ -7,6 +7,7 @@ mod asking;
 mod cards;
 mod changing;
 mod checking;
+mod crawling;
 mod federation;
 mod finding;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use crate::tasks::Tasks;
 pub use asking::{AgentsAnswer, AgentsQuestion, ExploreAnswer};
 pub use changing::{Change, NewAgent, Placed, Registered, Written};
 pub use checking::Round;
+pub use crawling::Crawled;
 pub use federation::{Upstream, UpstreamError};
 pub use finding::{Find, Found, FoundPage, Own};
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use url::Url;
 
-pub(crate) use self::a2a::{A2a, BareCardKind, CardKind};
+pub(crate) use self::a2a::{A2a, BareCardKind, CardKind, TaskStore};
 pub(crate) use self::agents::{Agents, NamedAgent};
 pub(crate) use self::copilot::{Copilot, Memory, Models, SchemaKind, SessionStore};
 pub(crate) use self::mcp::Mcp;

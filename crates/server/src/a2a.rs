@@ -4,6 +4,7 @@ mod calls;
 mod cards;
 mod conformance;
 mod grpc;
+mod receiver;
 mod rest;
 mod rpc;
 mod signing;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use ::a2a::admission;
 use ::a2a::card::{BareCard, CARD_PATH, OLD_CARD_PATH, OLD_EXTENDED_CARD_PATH};
 use ::a2a::error::Error;
+use ::a2a::hops::HOPS_HEADER;
 use ::a2a::ids::MessageId;
 use ::a2a::model::Capabilities;
 use ::a2a::version::{Bare, VERSION_HEADER, Version};
@@ -31,6 +33,7 @@ use http::{HeaderMap, Method, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 pub use self::conformance::Kit;
+pub use self::receiver::Receiver;
 pub use self::signing::{SigningKey, SigningKeyError};
 
 use crate::guard::{Caller, Shutdown, Standing};
@@ -221,6 +224,8 @@ struct Asked {
     accept: Option<String>,
     content_type: Option<String>,
     extensions: BTreeSet<String>,
+    /// How many agents the message has come through, as a header says it.
+    hops: Option<String>,
     body: Bytes,
     base: String,
     server: Option<Arc<crate::Shared>>,
@@ -249,6 +254,7 @@ impl Asked {
             version,
             accept: text(&parts.headers, "accept"),
             content_type: text(&parts.headers, "content-type"),
+            hops: text(&parts.headers, HOPS_HEADER),
             method: parts.method,
             query,
             extensions,

@@ -16,7 +16,8 @@ use http::{Method, StatusCode};
 pub(crate) use self::ard::with_error;
 pub use self::wire::{
     AgentBody, AgentChangeBody, AgentFacetBody, AgentVersionBody, AgentsFoundBody, CardChangeBody,
-    DisclosureBody, FindAgentsQuery, HealthBody, ImportedBody, NewAgentBody, RegisteredBody,
+    CrawlBody, DisclosureBody, FindAgentsQuery, HealthBody, ImportedBody, NewAgentBody,
+    RegisteredBody,
 };
 
 use crate::api::Api;
@@ -69,6 +70,9 @@ pub(crate) fn routes() -> Vec<Route<Api>> {
         .gives::<AgentBody>(OK),
         Route::delete("/registry/agents/{identifier}", WRITE, "Removes an agent", remove)
             .gives_nothing(StatusCode::NO_CONTENT),
+        Route::post("/registry/crawl", WRITE, "Registers the agents that a host publishes", crawl)
+            .takes::<CrawlBody>()
+            .gives::<ImportedBody>(OK),
         Route::get("/registry/export", ADMIN, "Writes agents down, a line for each", export)
             .gives_other(OK, "application/x-ndjson"),
         Route::post("/registry/import", ADMIN, "Reads agents in that were written down", import)
@@ -129,6 +133,15 @@ async fn register(
     let registered = RegisteredBody::from(api.catalogue.register(&caller, new).await?);
     let status = if registered.is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(registered)))
+}
+
+async fn crawl(
+    State(api): State<Api>,
+    caller: Caller,
+    Json(body): Json<CrawlBody>,
+) -> Result<Json<ImportedBody>, Problem> {
+    let disclosure = body.disclosure().map_err(Problem::refused)?;
+    Ok(Json(api.catalogue.crawl(&caller, &body.url, disclosure).await?.into()))
 }
 
 async fn show(

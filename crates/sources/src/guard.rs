@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{self, HeaderMap, HeaderName};
-use reqwest::{Client, ClientBuilder, Method, Response, StatusCode};
+use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, Response, StatusCode};
 use url::{Host, Url};
 
 pub use self::error::{EgressError, Refusal, Sent};
@@ -135,6 +135,35 @@ impl Opened {
     }
 }
 
+/// What is shown to servers that want to know who calls, and who may vouch for them; all of it in PEM.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Certificates {
+    /// A chain of certificates and its key; empty for none.
+    pub own: Vec<u8>,
+    /// The only CAs that are believed; empty for the system's.
+    pub authorities: Vec<u8>,
+}
+
+impl Certificates {
+    fn put(&self, builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
+        let builder = match self.own.is_empty() {
+            true => builder,
+            false => builder.identity(Identity::from_pem(&self.own)?),
+        };
+        Ok(match self.authorities.is_empty() {
+            true => builder,
+            false => builder.tls_certs_only(Certificate::from_pem_bundle(&self.authorities)?),
+        })
+    }
+}
+
+/// There is a key in it.
+impl std::fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Certificates").finish_non_exhaustive()
+    }
+}
+
 /// The one way out to addresses that came from outside.
 #[derive(Debug)]
 pub struct EgressGuard {
@@ -145,6 +174,16 @@ pub struct EgressGuard {
 impl EgressGuard {
     pub fn new(rules: EgressRules) -> Result<Self, EgressError> {
         Self::with_resolver(rules, Arc::new(SystemResolver))
+    }
+
+    /// A guard that shows a certificate, or believes other CAs than the system's.
+    pub fn showing(rules: EgressRules, shown: &Certificates) -> Result<Self, EgressError> {
+        let rules = Arc::new(rules);
+        let resolver = Arc::new(SystemResolver);
+        let names = Arc::new(CheckedNames { rules: Arc::clone(&rules), resolver });
+        let builder = shown.put(client_builder(&rules, &names)).map_err(EgressError::Setup)?;
+        let client = builder.build().map_err(EgressError::Setup)?;
+        Ok(Self { rules, client })
     }
 
     /// A guard that asks `resolver` for the addresses of a name, and then checks what it says.

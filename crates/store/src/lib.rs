@@ -6,6 +6,7 @@ mod entries;
 mod jobs;
 mod keys;
 mod ledger;
+mod memory_tasks;
 mod migrations;
 mod redb_file;
 pub mod redis;
@@ -17,6 +18,7 @@ mod tools;
 mod vault;
 mod writer;
 
+pub use memory_tasks::MemoryTasks;
 pub use redb_file::{OpenError, Options, Store};
 pub use vault::FileVault;
 pub use writer::Health;

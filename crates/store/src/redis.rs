@@ -11,6 +11,7 @@ mod link;
 mod pages;
 mod record;
 mod settings;
+mod tasks;
 
 use agent::identity::Timestamp;
 use agent::memory::{SaidTurn, SessionId};
@@ -30,6 +31,7 @@ use self::record::{from_json, keep_command, lifetime, read_command, record_comma
 pub use self::durability::{Durability, Finding, ServerDurability};
 pub use self::journal::{LEASE, RedisJournals};
 pub use self::settings::{RETRIES_MAX, RedisSettings};
+pub use self::tasks::RedisTasks;
 
 const REMOVE_UP_TO: &str = include_str!("redis/remove_up_to.lua");
 

@@ -4,6 +4,7 @@ mod asking;
 mod context;
 mod delivery;
 mod executor;
+mod expiry;
 mod hooks;
 mod live;
 mod record;

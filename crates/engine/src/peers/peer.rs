@@ -9,11 +9,12 @@ use a2a::error::ErrorKind;
 use a2a::follow::{Delivery, Followed, Follower};
 use a2a::ids::{ContextId, TaskId};
 use a2a::model::{
-    Answer, Event, ListQuery, Message, Operation, Part, Returns, Role, Send, SendConfiguration,
-    Sent, Task, TaskPage,
+    Answer, Event, ListQuery, Message, Operation, Part, PushConfig, Returns, Role, Send,
+    SendConfiguration, Sent, Task, TaskPage,
 };
 use a2a::version::Version;
 use reqwest::Url;
+use tokio::sync::mpsc;
 
 use super::calls::{BINDINGS, Streamed};
 use super::cards::Card;
@@ -42,6 +43,8 @@ pub struct Order {
     pub hops: u32,
     /// When to come back with an answer.
     pub returns: Returns,
+    /// Where the agent is to tell what happens, instead of on the way back.
+    pub push: Option<PushConfig>,
 }
 
 impl Order {
@@ -54,6 +57,7 @@ impl Order {
             context: None,
             hops: 0,
             returns: Returns::AtRest,
+            push: None,
         }
     }
 }
@@ -143,6 +147,29 @@ impl Agent {
         order: Order,
         told: &mut (dyn FnMut(&Event) + core::marker::Send),
     ) -> Result<Sent, PeerError> {
+        self.ask_and_hear(order, None, told).await
+    }
+
+    /// The same, of an agent that tells what happens by webhook; `pushed` is what the webhook gets.
+    pub async fn ask_pushed(
+        &self,
+        order: Order,
+        pushed: &mut mpsc::Receiver<Event>,
+        told: &mut (dyn FnMut(&Event) + core::marker::Send),
+    ) -> Result<Sent, PeerError> {
+        if self.card.card.capabilities.push_notifications != Some(true) {
+            let words = "the agent calls no webhooks: ask it without --push".to_owned();
+            return Err(PeerError::Card(words));
+        }
+        self.ask_and_hear(order, Some(pushed), told).await
+    }
+
+    async fn ask_and_hear(
+        &self,
+        order: Order,
+        pushed: Option<&mut mpsc::Receiver<Event>>,
+        told: &mut (dyn FnMut(&Event) + core::marker::Send),
+    ) -> Result<Sent, PeerError> {
         let hops_max = self.peers.rules.hops_max;
         if order.hops >= hops_max {
             return Err(PeerError::Circle { hops: order.hops, hops_max });
@@ -150,7 +177,8 @@ impl Agent {
         let mut watch = Watch { agent: self, follower: Follower::default(), is_over: false };
         let limit = self.settings.waits.call_total;
         let asked =
-            tokio::time::timeout(limit, self.asked(&order, &mut watch.follower, told)).await;
+            tokio::time::timeout(limit, self.asked(&order, pushed, &mut watch.follower, told))
+                .await;
         let outcome = asked.unwrap_or(Err(PeerError::TimedOut));
         // What was refused or lost may still run; what has come back does not concern us.
         watch.is_over = outcome.is_ok();
@@ -167,10 +195,13 @@ impl Agent {
     async fn asked(
         &self,
         order: &Order,
+        pushed: Option<&mut mpsc::Receiver<Event>>,
         follower: &mut Follower,
         told: &mut (dyn FnMut(&Event) + core::marker::Send),
     ) -> Result<(), PeerError> {
-        let streams = self.card.card.capabilities.streaming == Some(true) && order.returns.waits();
+        let streams = self.card.card.capabilities.streaming == Some(true)
+            && order.returns.waits()
+            && pushed.is_none();
         let started = match self.started(order, streams, follower, told).await {
             // Nobody said which version it is: it may be the oldest, which has another word for it.
             Err(PeerError::Refused { kind: ErrorKind::MethodNotFound, .. })
@@ -186,7 +217,42 @@ impl Agent {
             Err(PeerError::Lost(_)) if follower.task().is_some() => {}
             Err(error) => return Err(error),
         }
-        if order.returns.waits() { self.waited(follower, told).await } else { Ok(()) }
+        match pushed {
+            _ if !order.returns.waits() => Ok(()),
+            Some(pushed) => self.heard(pushed, follower, told).await,
+            None => self.waited(follower, told).await,
+        }
+    }
+
+    /// Hears of a task by webhook until it is at rest; where nothing comes for long, the task is looked at.
+    async fn heard(
+        &self,
+        pushed: &mut mpsc::Receiver<Event>,
+        follower: &mut Follower,
+        told: &mut (dyn FnMut(&Event) + core::marker::Send),
+    ) -> Result<(), PeerError> {
+        while !follower.is_at_rest() {
+            let Some(task) = follower.task().map(|task| task.id.clone()) else {
+                return Err(PeerError::Lost("it has answered without a task".to_owned()));
+            };
+            let event = tokio::time::timeout(self.settings.waits.call, pushed.recv()).await;
+            let (event, delivery) = match event {
+                Ok(Some(event)) => (event, Delivery::Push),
+                Ok(None) => return self.waited(follower, told).await,
+                Err(_) => (Event::Task(self.task(&task).await?), Delivery::Stream),
+            };
+            match follower.observe(event.clone(), delivery) {
+                Followed::Changed => told(&event),
+                Followed::Gap => {
+                    let event = Event::Task(self.task(&task).await?);
+                    told(&event);
+                    follower.observe(event, Delivery::Stream);
+                }
+                // Told twice, too late, or not about this.
+                Followed::Repeated | Followed::Late | Followed::Foreign => {}
+            }
+        }
+        Ok(())
     }
 
     async fn started(
@@ -285,7 +351,8 @@ impl Agent {
             accepted_output_modes: ["text/plain", "text/markdown", "application/json"]
                 .map(str::to_owned)
                 .to_vec(),
-            returns: order.returns,
+            returns: if order.push.is_some() { Returns::Immediately } else { order.returns },
+            push: order.push.clone(),
             ..SendConfiguration::default()
         };
         Ok(Send { message, configuration, metadata: None })

@@ -162,7 +162,8 @@ fn order(
     let context: Option<ContextId> =
         text("context")?.map(str::parse).transpose().map_err(|_| wrong("context"))?;
     let returns = Returns::AtRest;
-    Ok(Order { parts: vec![Part::text(message)], skill, task, context, hops, returns })
+    let parts = vec![Part::text(message)];
+    Ok(Order { parts, skill, task, context, hops, returns, push: None })
 }
 
 /// What an event says in words, if it says something.

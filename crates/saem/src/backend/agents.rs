@@ -4,8 +4,8 @@ use agent::identity::Principal;
 use anyhow::{Context, Result, anyhow, bail};
 use engine::catalogue::{Catalogue, CatalogueError};
 use server::registry::{
-    AgentBody, AgentChangeBody, AgentsFoundBody, FindAgentsQuery, ImportedBody, NewAgentBody,
-    RegisteredBody,
+    AgentBody, AgentChangeBody, AgentsFoundBody, CrawlBody, FindAgentsQuery, ImportedBody,
+    NewAgentBody, RegisteredBody,
 };
 
 use super::Backend;
@@ -119,6 +119,17 @@ impl Backend<LocalAgents> {
                 Ok(lines)
             }
             Self::Remote(client) => client.export_agents().await,
+        }
+    }
+
+    pub(crate) async fn crawl_agents(&self, body: &CrawlBody) -> Result<ImportedBody> {
+        match self {
+            Self::Local(local) => {
+                let disclosure = body.disclosure().map_err(|why| anyhow!(why))?;
+                let owner = Principal::local_owner();
+                Ok(local.catalogue.crawl(&owner, &body.url, disclosure).await?.into())
+            }
+            Self::Remote(client) => client.crawl_agents(body).await,
         }
     }
 

@@ -1,22 +1,26 @@
 //! `saem a2a`: other agents, spoken to from the command line.
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use a2a::ids::{ContextId, TaskId};
 use a2a::model::{
-    Answer, Content, Event, ListQuery, Message, Part, Returns, Sent, Task, TaskState,
+    Answer, Content, Event, ListQuery, Message, Part, PushConfig, Returns, Sent, Task, TaskState,
 };
 use a2a::wire::{self, Form};
+use agent::ports::Entropy as _;
 use agent::tools::suspicion::clean;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use engine::peers::{Agent, Order, Peers, Signature};
 use engine::tasks::Tasks;
 use serde_json::json;
+use server::a2a::Receiver;
 
 use crate::config::{self, Config};
 use crate::output::Output;
+use crate::system::SystemEntropy;
 use crate::terminal::Terminal;
 use crate::wiring;
 
@@ -85,6 +89,12 @@ pub(crate) struct SendOrder {
     /// Come back as soon as the agent has the task
     #[arg(long, conflicts_with = "stream")]
     no_wait: bool,
+    /// Have the agent call back here with what happens: where to listen, on a free port unless one is said
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", require_equals = true, conflicts_with = "no_wait")]
+    push: Option<SocketAddr>,
+    /// With --push: the address by which the agent reaches that, such as https://laptop.example.com/hook
+    #[arg(long, value_name = "URL", requires = "push")]
+    push_url: Option<String>,
 }
 
 pub(crate) async fn run(config: &Config, order: A2a, output: &Output) -> Result<ExitCode> {
@@ -93,7 +103,7 @@ pub(crate) async fn run(config: &Config, order: A2a, output: &Output) -> Result<
     let peers = wiring::agents::peers(config, &agents, tasks.clone())?;
     let outcome = match order {
         A2a::Card { agent } => card(&peers, &agent, output).await,
-        A2a::Send(order) => send(&peers, order, output).await,
+        A2a::Send(order) => send(&peers, order, &tasks, output).await,
         A2a::Tasks { agent, task, count } => list(&peers, &agent, task, count, output).await,
         A2a::Cancel { agent, task } => cancel(&peers, &agent, &task, output).await,
         A2a::Find { words, registry, count } => {
@@ -136,11 +146,15 @@ async fn card(peers: &Peers, named: &str, output: &Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn send(peers: &Peers, order: SendOrder, output: &Output) -> Result<ExitCode> {
+async fn send(peers: &Peers, order: SendOrder, tasks: &Tasks, output: &Output) -> Result<ExitCode> {
     let agent = reached(peers, &order.agent, output).await?;
     let task: Option<TaskId> = order.task.map(|id| id.parse()).transpose().context("--task")?;
     let context: Option<ContextId> =
         order.context.map(|id| id.parse()).transpose().context("--context")?;
+    let mut receiver = match order.push {
+        Some(at) => Some(receiver(at, tasks).await?),
+        None => None,
+    };
     let wanted = Order {
         parts: vec![Part::text(order.words.join(" "))],
         skill: order.skill,
@@ -148,10 +162,22 @@ async fn send(peers: &Peers, order: SendOrder, output: &Output) -> Result<ExitCo
         context,
         hops: 0,
         returns: if order.no_wait { Returns::Immediately } else { Returns::AtRest },
+        push: receiver.as_ref().map(|(receiver, token)| PushConfig {
+            id: None,
+            task: None,
+            tenant: None,
+            url: order.push_url.unwrap_or_else(|| format!("http://{}/", receiver.address)),
+            token: Some(token.clone()),
+            authentication: None,
+        }),
     };
     let bar = output.waiting("the agent is at work");
     let mut shown = Shown { output, terminal: Terminal::new(), streams: order.stream, any: false };
-    let asked = agent.ask(wanted, &mut |event| shown.event(event)).await;
+    let mut told = |event: &Event| shown.event(event);
+    let asked = match &mut receiver {
+        Some((receiver, _)) => agent.ask_pushed(wanted, &mut receiver.events, &mut told).await,
+        None => agent.ask(wanted, &mut told).await,
+    };
     bar.finish_and_clear();
     let sent = asked?;
     let has_shown = shown.end()?;
@@ -162,6 +188,15 @@ async fn send(peers: &Peers, order: SendOrder, output: &Output) -> Result<ExitCo
         Sent::Task(task) => show(task, &order.agent, has_shown, output)?,
     }
     Ok(ended(&sent))
+}
+
+/// Listens for what an agent pushes, under a token that nobody can guess.
+async fn receiver(at: SocketAddr, tasks: &Tasks) -> Result<(Receiver, String)> {
+    let mut bytes = [0; 16];
+    SystemEntropy.fill(&mut bytes).context("a token for the webhook")?;
+    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let receiver = Receiver::listen(at, token.clone(), tasks).await;
+    Ok((receiver.with_context(|| format!("--push: nothing can listen at {at}"))?, token))
 }
 
 /// What is shown while an agent is at work.
@@ -290,6 +325,9 @@ fn show(task: &Task, agent: &str, has_shown: bool, output: &Output) -> Result<()
         TaskState::InputRequired => {
             output.line(&format!("[it asks; answer with: saem a2a send {agent} --task {id} \"…\"]"))
         }
+        TaskState::AuthRequired => output.line(&format!(
+            "[it waits for a login that is given elsewhere; look again with: saem a2a tasks {agent} {id}]"
+        )),
         TaskState::Submitted | TaskState::Working => {
             output.line(&format!("[it is at work; look again with: saem a2a tasks {agent} {id}]"))
         }

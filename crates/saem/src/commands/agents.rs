@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use server::registry::{
-    AgentBody, AgentChangeBody, DisclosureBody, FindAgentsQuery, NewAgentBody, RegisteredBody,
+    AgentBody, AgentChangeBody, CrawlBody, DisclosureBody, FindAgentsQuery, ImportedBody,
+    NewAgentBody, RegisteredBody,
 };
 
 use crate::backend::Backend;
@@ -49,6 +50,14 @@ pub(crate) enum Agents {
         /// urn:air:DOMAIN:NAME
         #[arg(required = true)]
         identifiers: Vec<String>,
+    },
+    /// Take in the agents that a host publishes in its manifest, with those of the manifests in it
+    Crawl {
+        /// The host's address, or that of a manifest
+        url: String,
+        /// Who sees them: public, authenticated, partner:TENANT or private
+        #[arg(long, value_name = "TIER")]
+        tier: Option<String>,
     },
     /// Read agents in that were written down, a line of JSON for each
     Import {
@@ -149,7 +158,16 @@ async fn act(backend: &Backend<LocalAgents>, agents: Agents, output: &Output) ->
                 output.line(&format!("removed {identifier}"))?;
             }
         }
-        Agents::Import { file } => return import(backend, &file, output).await,
+        Agents::Crawl { url, tier } => {
+            let (url_tier, skills, security) = (None, None, None);
+            let disclosure =
+                tier.map(|agent| DisclosureBody { agent, url: url_tier, skills, security });
+            let crawled = backend.crawl_agents(&CrawlBody { url, disclosure }).await?;
+            return tell_imported(&crawled, output);
+        }
+        Agents::Import { file } => {
+            return tell_imported(&backend.import_agents(read_file(&file)?).await?, output);
+        }
         Agents::Export => {
             for line in backend.export_agents().await?.lines() {
                 output.json(&serde_json::from_str::<Value>(line)?)?;
@@ -184,8 +202,7 @@ async fn stand(
     tell(&backend.change_agent(identifier, change).await?, output)
 }
 
-async fn import(backend: &Backend<LocalAgents>, file: &str, output: &Output) -> Result<ExitCode> {
-    let imported = backend.import_agents(read_file(file)?).await?;
+fn tell_imported(imported: &ImportedBody, output: &Output) -> Result<ExitCode> {
     for agent in &imported.agents {
         tell_registered(agent, output)?;
     }

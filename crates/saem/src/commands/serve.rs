@@ -12,6 +12,7 @@ use agent::identity::Principal;
 use agent::menu::Menu;
 use agent::ports::{Fetched, Keys, Later};
 use anyhow::{Context, Result, bail};
+use engine::agents::serving::TaskService;
 use engine::catalogue::Catalogue;
 use engine::chat::Copilot;
 use engine::research::Research;
@@ -184,7 +185,7 @@ async fn run(
     };
     let audience = if purpose == Purpose::Kit { Audience::Kit } else { Audience::Callers };
     let known = (copilot.clone(), research.clone());
-    let wired = wiring::a2a::agent(&config, &installation, known, audience)?;
+    let wired = wiring::a2a::agent(&config, &installation, known, audience).await?;
     let identity = identity(&config, &installation, door.address.ip(), purpose).await?;
     let identity = identity.with_owner(&door.token).with_visits(Arc::new(SystemEntropy));
     let ways = Ways {
@@ -201,7 +202,7 @@ async fn run(
     let stop = CancellationToken::new();
     watch_signals(&installation, stop.clone());
     watch_store(&installation, stop.clone());
-    clean_up_nightly(&config, &installation, copilot);
+    clean_up_nightly(&config, &installation, copilot, wired.service.clone());
     catalogue.keep_checking();
     let own = async {
         match own_listener {
@@ -427,7 +428,12 @@ fn watch_store(installation: &Installation, stop: CancellationToken) {
 }
 
 /// Cleans up once a day, at the hour of the configuration.
-fn clean_up_nightly(config: &Config, installation: &Installation, copilot: Copilot) {
+fn clean_up_nightly(
+    config: &Config,
+    installation: &Installation,
+    copilot: Copilot,
+    service: TaskService,
+) {
     let hour = config.cleanup.hour;
     if hour > 23 {
         return;
@@ -445,6 +451,9 @@ fn clean_up_nightly(config: &Config, installation: &Installation, copilot: Copil
             }
             if let Err(error) = copilot.sweep().await {
                 tracing::warn!(%error, "expired conversations were not swept up");
+            }
+            if let Err(error) = service.forget_expired().await {
+                tracing::warn!(%error, "expired tasks of other agents were not swept up");
             }
         }
     });

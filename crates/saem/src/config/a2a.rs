@@ -16,9 +16,19 @@ pub(crate) struct A2a {
     pub(crate) bare_card: BareCardKind,
     pub(crate) bare_calls: bool,
     pub(crate) card_seconds_max: u64,
+    pub(crate) store: TaskStore,
     pub(crate) tasks_kept_days: u64,
     pub(crate) webhook_failures_max: u32,
     pub(crate) signing_key: String,
+}
+
+/// Where tasks are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TaskStore {
+    /// Where conversations are.
+    Same,
+    Memory,
 }
 
 /// Who may read the card.

@@ -11,6 +11,7 @@ use engine::peers::{AgentSettings, Source};
 use engine::tools::{Launch, LoginSettings, ProgramLimits, ServerSettings, Waits};
 use serde::Deserialize;
 use serde_json::Value;
+use sources::guard::Certificates;
 
 use super::mcp::entry::checked;
 use super::mcp::text::expand;
@@ -36,6 +37,8 @@ pub(crate) struct Agents {
 pub(crate) struct NamedAgent {
     pub(crate) agent: AgentSettings,
     pub(crate) server: ServerSettings,
+    /// What the agent is shown, and who may vouch for it.
+    pub(crate) certificates: Option<Certificates>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -49,6 +52,9 @@ struct Entry {
     origins: Vec<String>,
     keys_file: Option<PathBuf>,
     signed: bool,
+    certificate: Option<PathBuf>,
+    certificate_key: Option<PathBuf>,
+    ca: Option<PathBuf>,
     tools: Option<bool>,
     enabled: Option<bool>,
     allow: Vec<String>,
@@ -113,6 +119,11 @@ impl Entry {
                 "it needs either url, or card (a file or a table), or registry and identifier"
             ),
         };
+        let certificates = certificates(
+            self.certificate.as_deref(),
+            self.certificate_key.as_deref(),
+            self.ca.as_deref(),
+        )?;
         let origins = self.origins.iter().map(|origin| checked(origin).context("origins"));
         let id = ServerId::for_name(name);
         let server = ServerSettings {
@@ -136,16 +147,41 @@ impl Entry {
             must_be_signed: self.signed,
             waits,
         };
-        Ok(NamedAgent { agent, server })
+        Ok(NamedAgent { agent, server, certificates })
     }
 }
 
-fn json_file(path: &Path) -> Result<Value> {
+/// What stands in the files of a certificate, its key, and the CAs that are believed.
+fn certificates(
+    certificate: Option<&Path>,
+    key: Option<&Path>,
+    ca: Option<&Path>,
+) -> Result<Option<Certificates>> {
+    let own = match (certificate, key) {
+        (None, None) if ca.is_none() => return Ok(None),
+        (None, None) => Vec::new(),
+        (Some(certificate), Some(key)) => {
+            let mut own = file(certificate).context("certificate")?.into_bytes();
+            own.push(b'\n');
+            own.extend(file(key).context("certificate_key")?.into_bytes());
+            own
+        }
+        _ => bail!("certificate and certificate_key go together: give both or neither"),
+    };
+    let authorities = ca.map(file).transpose().context("ca")?.unwrap_or_default();
+    Ok(Some(Certificates { own, authorities: authorities.into_bytes() }))
+}
+
+fn file(path: &Path) -> Result<String> {
     let unreadable = || format!("{} cannot be read", path.display());
     if std::fs::metadata(path).with_context(unreadable)?.len() > FILE_BYTES_MAX {
         bail!("{} is larger than {} MiB", path.display(), FILE_BYTES_MAX >> 20);
     }
-    let text = std::fs::read_to_string(path).with_context(unreadable)?;
+    std::fs::read_to_string(path).with_context(unreadable)
+}
+
+fn json_file(path: &Path) -> Result<Value> {
+    let text = file(path)?;
     serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
 }
 
@@ -187,6 +223,8 @@ mod tests {
             "[a]\ncard = \"/nowhere/card.json\"\n",
             "[a]\nregistry = \"https://r.example\"\n",
             "[a]\nurl = \"http://x\"\norigins = [\"nothing\"]\n",
+            "[a]\nurl = \"http://x\"\ncertificate = \"alone.pem\"\n",
+            "[a]\nurl = \"http://x\"\nca = \"/nowhere/ca.pem\"\n",
             "a = 1\n",
         ] {
             let error = format!("{:#}", named(text).unwrap_err());

@@ -1,11 +1,13 @@
 //! Puts the A2A agent together: its tasks, who works on them, and its card.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use a2a::card::BareCard;
 use a2a::push::RetryPolicy;
 use a2a::version::Bare;
+use agent::ports::{AgentTasks, Entropy as _, Outbox};
 use anyhow::{Context, Result, bail};
 use engine::agents::serving::{
     Executor, Saem, SaemParts, ServingParts, ServingRules, Signer, TaskService,
@@ -15,10 +17,14 @@ use engine::research::Research;
 use server::a2a::{A2a, A2aParts, A2aSettings, CardAccess, Encryption, Kit, SigningKey};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::posts::WebPosts;
+use store::MemoryTasks;
 
-use super::Installation;
-use crate::config::{BareCardKind, CardKind, Config};
+use super::{Installation, copilot};
+use crate::config::{BareCardKind, CardKind, Config, SessionStore, TaskStore};
 use crate::system::{SystemClock, SystemEntropy};
+
+/// The file in the data folder with the name of its server.
+const SERVER_NAME_FILE: &str = "server-name";
 
 /// For whom the agent works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +40,48 @@ pub(crate) struct Wired {
     pub(crate) service: TaskService,
 }
 
+/// Where tasks are kept, and what their webhooks are to be told.
+struct Keeping {
+    tasks: Arc<dyn AgentTasks>,
+    outbox: Arc<dyn Outbox>,
+}
+
+impl Keeping {
+    fn of<T: AgentTasks + Outbox + 'static>(place: T) -> Self {
+        let place = Arc::new(place);
+        Self { tasks: Arc::clone(&place) as Arc<dyn AgentTasks>, outbox: place }
+    }
+
+    async fn open(config: &Config, installation: &Installation) -> Result<Self> {
+        Ok(match (config.a2a.store, config.memory.store) {
+            (TaskStore::Memory, _) => Self::of(MemoryTasks::default()),
+            (TaskStore::Same, SessionStore::File) => Self::of(installation.store.clone()),
+            (TaskStore::Same, SessionStore::Redis) => {
+                let name = server_name(&installation.folder)?;
+                Self::of(copilot::redis_tasks(&config.memory, &name).await?)
+            }
+        })
+    }
+}
+
+/// The name by which this data folder's server is known among those that share a Redis; made when it is first needed.
+fn server_name(folder: &Path) -> Result<String> {
+    let file = folder.join(SERVER_NAME_FILE);
+    if let Ok(name) = std::fs::read_to_string(&file)
+        && !name.trim().is_empty()
+    {
+        return Ok(name.trim().to_owned());
+    }
+    let mut bytes = [0; 16];
+    SystemEntropy.fill(&mut bytes).context("a name for this server")?;
+    let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    std::fs::write(&file, &name)
+        .with_context(|| format!("{} cannot be written", file.display()))?;
+    Ok(name)
+}
+
 /// The agent on this installation.
-pub(crate) fn agent(
+pub(crate) async fn agent(
     config: &Config,
     installation: &Installation,
     (copilot, research): (Copilot, Research),
@@ -56,9 +102,10 @@ pub(crate) fn agent(
     };
     let guard = Arc::new(EgressGuard::new(egress)?);
     let key = signing_key(config)?;
+    let Keeping { tasks, outbox } = Keeping::open(config, installation).await?;
     let parts = ServingParts {
-        tasks: Arc::new(installation.store.clone()),
-        outbox: Arc::new(installation.store.clone()),
+        tasks,
+        outbox,
         posts: Arc::new(WebPosts::new(guard)),
         executor,
         signer: key.clone().map(|key| key as Arc<dyn Signer>),

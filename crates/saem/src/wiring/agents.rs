@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use bytes::Bytes;
-use engine::peers::{Body, Opened, Outside, OutsideError, PeerParts, PeerRules, Peers, Reach};
+use engine::peers::{
+    Body, Opened, Outside, OutsideError, PeerParts, PeerRules, Peers, Reach, Source,
+};
 use engine::tasks::Tasks;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -25,7 +27,7 @@ pub(crate) fn peers(config: &Config, agents: &[NamedAgent], tasks: Tasks) -> Res
         hops_max: config.agents.hops_max,
     };
     let parts = PeerParts {
-        outside: Arc::new(Guarded::new(super::egress(config)?)?),
+        outside: Arc::new(Guarded::new(super::egress(config)?, agents)?),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         tasks,
@@ -37,18 +39,46 @@ pub(crate) fn peers(config: &Config, agents: &[NamedAgent], tasks: Tasks) -> Res
 /// handed out.
 struct Guarded {
     written_down: EgressGuard,
+    /// For agents that want to see a certificate, or have one that only some believe: by their own origins.
+    shown: Vec<(Vec<String>, EgressGuard)>,
     strangers: EgressGuard,
 }
 
 impl Guarded {
-    fn new(rules: EgressRules) -> Result<Self> {
+    fn new(rules: EgressRules, agents: &[NamedAgent]) -> Result<Self> {
         let mut wide = rules.clone();
         for network in ["0.0.0.0/0", "::/0"] {
             wide.allow_private.push(network.parse()?);
         }
         wide.ports = (1..=u16::MAX).collect();
+        let mut shown = Vec::new();
+        for named in agents {
+            let Some(certificates) = &named.certificates else { continue };
+            let guard = EgressGuard::showing(wide.clone(), certificates).with_context(|| {
+                format!("agents.{}: certificate, certificate_key or ca", named.agent.name)
+            })?;
+            let address = match &named.agent.source {
+                Source::Address(address) => Some(address),
+                Source::Card(_) | Source::Listed(_) | Source::Catalogue { .. } => None,
+            };
+            let origins = address.into_iter().chain(&named.agent.origins);
+            shown.push((origins.filter_map(|address| origin(address)).collect(), guard));
+        }
         let (written_down, strangers) = (EgressGuard::new(wide)?, EgressGuard::new(rules)?);
-        Ok(Self { written_down, strangers })
+        Ok(Self { written_down, shown, strangers })
+    }
+
+    /// The way to an address; a certificate is shown to whom it is meant for and to nobody else.
+    fn way(&self, reach: Reach, address: &str) -> &EgressGuard {
+        let own = origin(address);
+        let is_own = |(origins, _): &&(Vec<String>, EgressGuard)| {
+            own.as_ref().is_some_and(|own| origins.contains(own))
+        };
+        match (reach, self.shown.iter().find(is_own)) {
+            (Reach::WrittenDown, Some((_, guard))) => guard,
+            (Reach::WrittenDown, None) => &self.written_down,
+            (Reach::Stranger, _) => &self.strangers,
+        }
     }
 }
 
@@ -59,13 +89,10 @@ impl Outside for Guarded {
         request: Request<Vec<u8>>,
         wait_max: Duration,
     ) -> BoxFuture<'_, Result<Opened, OutsideError>> {
-        let guard = match reach {
-            Reach::WrittenDown => &self.written_down,
-            Reach::Stranger => &self.strangers,
-        };
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let address = head.uri.to_string();
+            let guard = self.way(reach, &address);
             let sent =
                 guard.open((head.method, &address), &head.headers, Bytes::from(body), wait_max);
             let opened = sent.await.map_err(|error| told(&error))?;
@@ -76,6 +103,12 @@ impl Outside for Guarded {
             })
         })
     }
+}
+
+/// Scheme, host and port of an address.
+fn origin(address: &str) -> Option<String> {
+    let url: url::Url = address.parse().ok()?;
+    Some(url.origin().ascii_serialization())
 }
 
 /// The bytes as they come; an error is the last of them.
@@ -113,7 +146,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/", listener.local_addr().unwrap());
         drop(listener);
-        let guarded = Guarded::new(EgressRules::default()).unwrap();
+        let guarded = Guarded::new(EgressRules::default(), &[]).unwrap();
         let open = async |reach, address: &str| {
             let request = Request::get(address).body(Vec::new()).unwrap();
             let opened = guarded.open(reach, request, Duration::from_secs(20)).await;

@@ -20,7 +20,7 @@ use models::chat::{ChatModel, ChatSettings, Endpoint, EndpointSettings, SchemaMo
 use models::fallback::FallbackModel;
 use models::tokens::TokenCounter;
 use serde::Deserialize;
-use store::redis::{LEASE, RedisJournals, RedisSessions, RedisSettings};
+use store::redis::{LEASE, RedisJournals, RedisSessions, RedisSettings, RedisTasks};
 
 use super::Installation;
 use crate::config::{Config, Memory, Models, SchemaKind, SessionStore};
@@ -50,6 +50,10 @@ pub(crate) struct Found {
     pub(crate) origin: Origin,
     counter: TokenCounter,
 }
+
+/// What to do about a Redis that does not answer.
+const NO_REDIS: &str =
+    "memory.store is redis: start it, check memory.redis_urls, or set memory.store = \"file\"";
 
 /// The copilot over an installation's documents and sessions.
 pub(crate) async fn copilot(
@@ -93,8 +97,10 @@ pub(crate) async fn redis_journals(memory: &Memory) -> Result<RedisJournals> {
     RedisJournals::connect(redis_settings(memory), LEASE).await.context(NO_REDIS)
 }
 
-const NO_REDIS: &str =
-    "memory.store is redis: start it, check memory.redis_urls, or set memory.store = \"file\"";
+/// The same Redis for tasks of other agents; `server` is this server's name.
+pub(crate) async fn redis_tasks(memory: &Memory, server: &str) -> Result<RedisTasks> {
+    RedisTasks::connect(redis_settings(memory), server).await.context(NO_REDIS)
+}
 
 fn redis_settings(memory: &Memory) -> RedisSettings {
     RedisSettings {

@@ -2,7 +2,8 @@
 
 use ::a2a::admission;
 use ::a2a::error::Error;
-use ::a2a::model::{Answer, Call, Operation};
+use ::a2a::hops;
+use ::a2a::model::{Answer, Call, Operation, Send};
 use ::a2a::version::Version;
 use engine::agents::serving::Watching;
 
@@ -29,8 +30,12 @@ impl Agent {
         }
         let (service, principal) = (&self.service, &asked.principal);
         let answer = match operation {
-            Operation::Send(send) => Answer::Sent(service.send(principal, version, send).await?),
+            Operation::Send(send) => {
+                let send = come_through(send, asked.hops.as_deref());
+                Answer::Sent(service.send(principal, version, send).await?)
+            }
             Operation::Stream(send) => {
+                let send = come_through(send, asked.hops.as_deref());
                 return service.stream(principal, version, send).await.map(Outcome::Stream);
             }
             Operation::Get { task, history_length, .. } => {
@@ -66,4 +71,13 @@ impl Agent {
         let active = admission::active(&self.capabilities, &asked.extensions);
         active.into_iter().map(str::to_owned).collect()
     }
+}
+
+/// What a header says of the agents that a message has come through counts as if the message said it.
+fn come_through(mut send: Send, header: Option<&str>) -> Send {
+    if header.is_some() {
+        let count = hops::read(header, &send.message, send.metadata.as_ref());
+        hops::write(&mut send.message, count);
+    }
+    send
 }

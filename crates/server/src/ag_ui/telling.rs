@@ -103,14 +103,14 @@ impl Telling {
         let mut events = self.fall_silent(Some(json!({
             "type": "suspended", "interruptIds": [self.research],
         })));
-        events.push(self.finished(json!({ "type": "interrupt", "interrupts": [interrupt] })));
+        events.push(self.finished(&json!({ "type": "interrupt", "interrupts": [interrupt] })));
         events
     }
 
     pub(super) fn end(&mut self, report: Option<&Report>) -> Vec<Value> {
         let mut events = self.fall_silent(None);
         let Some(report) = report else {
-            events.push(self.finished(json!({ "type": "cancelled" })));
+            events.push(self.finished(&json!({ "type": "cancelled" })));
             return events;
         };
         let id = report.id;
@@ -120,7 +120,7 @@ impl Telling {
         events.push(json!({ "type": "TEXT_MESSAGE_END", "messageId": id }));
         let cited: Vec<Value> = (1..).zip(&report.sources).map(citation).collect();
         events.push(json!({ "type": "CUSTOM", "name": "annotations", "value": cited }));
-        events.push(self.finished(json!({ "type": "success" })));
+        events.push(self.finished(&json!({ "type": "success" })));
         events
     }
 
@@ -128,7 +128,7 @@ impl Telling {
         vec![json!({ "type": "RUN_ERROR", "message": message, "code": code })]
     }
 
-    fn finished(&self, outcome: Value) -> Value {
+    fn finished(&self, outcome: &Value) -> Value {
         let mut event = json!({
             "type": "RUN_FINISHED", "threadId": self.thread, "runId": self.run, "outcome": outcome,
         });

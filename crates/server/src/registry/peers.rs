@@ -237,6 +237,7 @@ async fn send(
         context,
         hops: 0,
         returns: Returns::AtRest,
+        push: None,
     };
     tracing::info!(agent = name, by = caller.name, "a message goes to an agent");
     let told: Told = Arc::default();

@@ -10,7 +10,9 @@ use a2a::registry::registration::Registration;
 use a2a::registry::{CardVersion, Standing};
 use a2a::version::Version;
 use a2a::wire::write_card;
-use engine::catalogue::{Change, Find, Found, FoundPage, NewAgent, Own, Placed, Registered};
+use engine::catalogue::{
+    Change, Crawled, Find, Found, FoundPage, NewAgent, Own, Placed, Registered,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -218,11 +220,38 @@ pub struct AgentChangeBody {
     pub disclosure: Option<DisclosureBody>,
 }
 
-/// What became of the lines of an import.
+/// A host whose agents are to be registered.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CrawlBody {
+    /// The host's address, or that of a manifest.
+    pub url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disclosure: Option<DisclosureBody>,
+}
+
+impl CrawlBody {
+    /// Who is to see them.
+    ///
+    /// # Errors
+    /// If something is no tier.
+    pub fn disclosure(&self) -> Result<Option<Disclosure>, String> {
+        self.disclosure.as_ref().map(DisclosureBody::read).transpose()
+    }
+}
+
+impl From<Crawled> for ImportedBody {
+    fn from(crawled: Crawled) -> Self {
+        let agents = crawled.agents.into_iter().map(RegisteredBody::from).collect();
+        Self { agents, failures: crawled.failures }
+    }
+}
+
+/// What became of the lines of an import, or of the agents of a host.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedBody {
     pub agents: Vec<RegisteredBody>,
-    /// Lines that were left out, and why.
+    /// What was left out, and why.
     pub failures: Vec<String>,
 }
 

@@ -56,7 +56,7 @@ pub(super) fn names(pair: &str) -> Option<(TenantId, SessionId)> {
     Some((read(tenant).parse().ok()?, read(session).parse().ok()?))
 }
 
-fn written(name: &str) -> String {
+pub(super) fn written(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for character in name.chars() {
         match MEANINGFUL.iter().find(|(meaningful, _)| *meaningful == character) {
@@ -67,7 +67,7 @@ fn written(name: &str) -> String {
     text
 }
 
-fn read(text: &str) -> String {
+pub(super) fn read(text: &str) -> String {
     // The percent sign last: it would make new codes otherwise.
     MEANINGFUL.iter().fold(text.to_owned(), |text, (meaningful, code)| {
         text.replace(code, meaningful.encode_utf8(&mut [0; 4]))

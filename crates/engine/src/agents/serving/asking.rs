@@ -169,7 +169,7 @@ async fn ask(parts: &SaemParts, work: &mut Work, message: &Message) -> Result<()
             }
             Next::Answered(message) => {
                 if let Some(Waiting { question, answer }) = waiting.take() {
-                    let _gone = answer.send(question.settle(reply(&message)));
+                    let _gone = answer.send(question.settle(reply(&question, &message)));
                 }
             }
         }
@@ -248,8 +248,14 @@ fn shown(question: &Asked) -> Vec<Part> {
     vec![Part::text(text), Part::new(Content::Data(json!({ "question": data })))]
 }
 
-/// What a caller answers. What is not clearly a yes is a no.
-fn reply(message: &Message) -> Reply {
+/// What a caller answers. What is not clearly a yes is a no; words fill a form that asks for one text.
+fn reply(question: &Asked, message: &Message) -> Reply {
+    if let (Asked::Form { schema, .. }, Some(words)) = (question, only_words(message))
+        && let Some(name) = only_text(schema)
+        && !is_no(&words)
+    {
+        return Reply::Filled(serde_json::Map::from_iter([(name, words.into())]));
+    }
     for part in &message.parts {
         match &part.content {
             Content::Data(Value::Object(fields)) => {
@@ -272,6 +278,28 @@ fn extent(named: Option<&Value>) -> Extent {
         Some("always") => Extent::Always,
         _ => Extent::Once,
     }
+}
+
+/// The text of a message that has nothing else.
+fn only_words(message: &Message) -> Option<String> {
+    let words = message.parts.iter().map(|part| match &part.content {
+        Content::Text(text) => Some(text.as_str()),
+        Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
+    });
+    Some(words.collect::<Option<Vec<&str>>>()?.join("\n"))
+}
+
+/// The name of the only thing that a form asks for, if that is a text.
+fn only_text(schema: &Value) -> Option<String> {
+    let mut fields = schema.get("properties")?.as_object()?.iter();
+    let (name, field) = fields.next()?;
+    let is_text = field.get("type").and_then(Value::as_str) == Some("string");
+    (is_text && fields.next().is_none()).then(|| name.clone())
+}
+
+fn is_no(text: &str) -> bool {
+    const NO: [&str; 6] = ["no", "n", "cancel", "아니요", "아니오", "취소"];
+    NO.contains(&text.trim().trim_end_matches(['.', '!']).to_lowercase().as_str())
 }
 
 pub(super) fn is_yes(text: &str) -> bool {

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, Request};
 use server::registry::{
-    AgentBody, AgentChangeBody, AgentsFoundBody, FindAgentsQuery, ImportedBody, NewAgentBody,
-    RegisteredBody,
+    AgentBody, AgentChangeBody, AgentsFoundBody, CrawlBody, FindAgentsQuery, ImportedBody,
+    NewAgentBody, RegisteredBody,
 };
 use url::Url;
 
@@ -50,6 +50,10 @@ impl Client {
     pub(crate) async fn export_agents(&self) -> Result<String> {
         let url = self.registry(&["export"])?;
         Ok(String::from_utf8(self.ask(Request::new(Method::GET, url)).await?)?)
+    }
+
+    pub(crate) async fn crawl_agents(&self, body: &CrawlBody) -> Result<ImportedBody> {
+        self.read(self.registry_request(Method::POST, &["crawl"], body)?).await
     }
 
     pub(crate) async fn import_agents(&self, lines: String) -> Result<ImportedBody> {
