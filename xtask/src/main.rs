@@ -10,6 +10,7 @@ mod golden;
 mod needs;
 mod node;
 mod python;
+mod rust;
 mod tidy;
 mod tokens;
 mod versions;

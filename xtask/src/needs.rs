@@ -20,6 +20,9 @@ const NEEDS: &[Need] = &[
     Need { program: "python3", trial: &["-c", "import ensurepip, venv"], package: "python3-venv" },
     // Only what installs packages is used of it: they bring a Node of their own.
     Need { program: "npm", trial: &["--version"], package: "npm" },
+    // What documents tell people to type is typed.
+    Need { program: "curl", trial: &["--version"], package: "curl" },
+    Need { program: "openssl", trial: &["version"], package: "openssl" },
     // The page is walked by it.
     Need { program: "chromium", trial: &["--version"], package: "chromium" },
 ];

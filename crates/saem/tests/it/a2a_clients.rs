@@ -5,7 +5,7 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use crate::a2a::kit;
-use crate::peers::{node, package, script_of, script_path};
+use crate::peers::{a2a_cli, node, package, script_of, script_path};
 use crate::world::{PATIENCE, World, shown};
 
 /// Has a client talk with the agent; what it says shows where it failed.
@@ -74,5 +74,50 @@ async fn the_javascript_sdk_gets_all_there_is_over_json_rpc_and_over_http_and_js
         let mut command = Command::new(node());
         command.arg(script_path("a2a_client.mjs")).arg(package("")).env("NO_PROXY", "*");
         talk(command, &[binding], 10).await;
+    }
+}
+
+#[tokio::test]
+async fn the_official_client_in_rust_gets_all_there_is_over_json_rpc_and_over_http_and_json() {
+    let world = World::new();
+    let served = kit(&world).await;
+    std::fs::create_dir_all(world.files()).unwrap();
+    let run = async |transport: &str, arguments: &[&str]| {
+        let mut command = a2a_cli();
+        // It looks for settings in the folder where it is started, and at home.
+        command.current_dir(world.files()).env("HOME", world.files());
+        command.args(["-a", &served.address, "-o", "json", "--transport", transport]);
+        let output = tokio::time::timeout(PATIENCE, command.args(arguments).output()).await;
+        let output = output.expect("the client comes to an end").unwrap();
+        (output.status.success(), shown(&output))
+    };
+    for transport in ["jsonrpc", "rest"] {
+        let ok = async |arguments: &[&str]| {
+            let (is_well, said) = run(transport, arguments).await;
+            assert!(is_well, "{transport} {arguments:?}: {said}");
+            said
+        };
+        let card = ok(&["card", "get", "--validate"]).await;
+        assert!(card.contains("\"Saem\""), "{card}");
+        let sent = ok(&["send", "tck-artifact-text"]).await;
+        assert!(sent.contains("TASK_STATE_COMPLETED"), "{sent}");
+        assert!(sent.contains("Generated text content"), "{sent}");
+        let told = ok(&["send", "tck-stream-artifact-chunked", "--stream"]).await;
+        assert!(told.contains("chunk-1 ") && told.contains("chunk-2"), "{told}");
+        assert!(told.contains("TASK_STATE_COMPLETED"), "{told}");
+        let asks = ok(&["send", "tck-input-required"]).await;
+        assert!(asks.contains("TASK_STATE_INPUT_REQUIRED"), "{asks}");
+        let asks: serde_json::Value = serde_json::from_str(&asks).expect(&asks);
+        let task = if asks["task"].is_object() { &asks["task"] } else { &asks };
+        let id = task["id"].as_str().expect("an id");
+        assert!(ok(&["task", "get", id]).await.contains(id));
+        assert!(ok(&["task", "list"]).await.contains(id));
+        let hook = ok(&["task", "push-config", "create", id, "https://example.com/x"]).await;
+        assert!(hook.contains("https://example.com/x"), "{hook}");
+        assert!(ok(&["task", "push-config", "list", id]).await.contains("https://example.com/x"));
+        let cancelled = ok(&["task", "cancel", id]).await;
+        assert!(cancelled.contains("TASK_STATE_CANCELED"), "{cancelled}");
+        let (is_well, absent) = run(transport, &["task", "get", "nothing"]).await;
+        assert!(!is_well && absent.to_lowercase().contains("not found"), "{absent}");
     }
 }

@@ -1,5 +1,6 @@
 //! Agents that are not ours, spoken to from the command line and as tools; and agents that mean harm.
 
+mod circle;
 mod hostile;
 
 use serde_json::{Value, json};
@@ -221,4 +222,43 @@ async fn a_saem_asks_another() {
         .pop()
         .unwrap();
     assert_eq!(state(&said), "TASK_STATE_COMPLETED", "{said}");
+}
+
+#[tokio::test]
+async fn an_agent_is_shown_the_certificate_that_it_asks_for() {
+    let other = World::new();
+    let file = |name: &str| format!("{}/tests/fixtures/tls/{name}", env!("CARGO_MANIFEST_DIR"));
+    let served = other
+        .serve_with(&[
+            ("SAEM_SERVER_TLS_CERTIFICATE", &file("server.test.pem")),
+            ("SAEM_SERVER_TLS_KEY", &file("server.test-key.pem")),
+            ("SAEM_SERVER_TLS_CLIENT_CA", &file("ca.test.pem")),
+        ])
+        .await;
+    let url = served.url("");
+    let ca = file("ca.test.pem");
+    let (own, key) = (file("client.test.pem"), file("client.test-key.pem"));
+    let (world, config) = world(&format!(
+        "[agents.known]\nurl = \"{url}\"\nca = \"{ca}\"\ncertificate = \"{own}\"\ncertificate_key = \"{key}\"\n"
+    ));
+    let said = json(&world, &config, &["send", "known", "hello"]).remove(0);
+    assert_eq!(state(&said), "TASK_STATE_COMPLETED", "{said}");
+    drop(world);
+    let (world, config) =
+        crate::agents::world(&format!("[agents.unknown]\nurl = \"{url}\"\nca = \"{ca}\"\n"));
+    world.error(&["a2a", "send", "unknown", "hello", "--config", &config]);
+}
+
+#[tokio::test]
+async fn an_agent_calls_back_with_what_happens() {
+    let other = World::new();
+    let served = crate::a2a::kit(&other).await;
+    let (world, config) = world("");
+    let url = served.url("");
+    let mut told = json(&world, &config, &["send", &url, "tck-stream-001", "--stream", "--push"]);
+    let last = told.pop().unwrap();
+    assert_eq!(state(&last), "TASK_STATE_COMPLETED", "{last}");
+    assert_eq!(made(&last), "Stream hello from TCK");
+    assert!(told.iter().any(|event| event["artifactUpdate"].is_object()), "{told:?}");
+    assert_eq!(told.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
 }

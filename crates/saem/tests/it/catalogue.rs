@@ -285,3 +285,31 @@ async fn commands_keep_a_catalogue_with_a_server_and_without() {
     assert!(error.contains("line 2: missing field"), "{error}");
     assert_eq!(world.ok(&["agents", "export"]), line);
 }
+
+#[tokio::test]
+async fn the_agents_that_another_catalogue_publishes_are_taken_in_and_nobody_elses() {
+    let (one, two) = (World::new(), World::new());
+    let port = agent(card("Painter", 1).to_string()).await.to_string();
+    let open = [("SAEM_EGRESS_ALLOW_PRIVATE", "127.0.0.0/8"), ("SAEM_EGRESS_PORTS", port.as_str())];
+    let served = one.serve_with(&open).await;
+    let own =
+        json!({ "url": format!("http://127.0.0.1:{port}"), "disclosure": { "agent": "public" } });
+    assert_eq!(served.post("/registry/agents", &own).await.0, 201);
+    // A keeper may vouch for whatever name; to others that is no proof.
+    let vouched = json!({ "card": card("Foreign", 2), "identifier": "urn:air:other.example.com:foreign",
+        "disclosure": { "agent": "public" } });
+    assert_eq!(served.post("/registry/agents", &vouched).await.0, 201);
+    let ports = format!("{port},{}", served.address.rsplit(':').next().unwrap());
+    let open = [("SAEM_EGRESS_ALLOW_PRIVATE", "127.0.0.0/8"), ("SAEM_EGRESS_PORTS", &ports)];
+    let crawled = two.run_with(&["agents", "crawl", &served.address, "--tier", "public"], &open);
+    let said = crate::world::shown(&crawled);
+    assert!(!crawled.status.success(), "one was left out: {said}");
+    assert!(said.contains("does not speak for other.example.com"), "{said}");
+    let list = two.ok(&["agents", "list"]);
+    assert!(list.contains("urn:air:127.0.0.1:painter"), "{said}\n{list}");
+    assert!(!list.contains("foreign"), "{list}");
+    let nowhere = two.run_with(&["agents", "crawl", &format!("http://127.0.0.1:{port}/x")], &open);
+    assert!(!nowhere.status.success(), "a card is no manifest");
+    let inside = two.run(&["agents", "crawl", &served.address]);
+    assert!(!inside.status.success(), "the inside is closed");
+}

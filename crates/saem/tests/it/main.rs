@@ -13,6 +13,9 @@
 
 mod a2a;
 mod a2a_clients;
+mod a2a_identity;
+mod a2a_kills;
+mod a2a_snippets;
 mod agents;
 mod api;
 mod bad_input;

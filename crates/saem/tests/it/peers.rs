@@ -29,6 +29,13 @@ pub(crate) fn script_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name)
 }
 
+/// The official client of A2A in Rust.
+pub(crate) fn a2a_cli() -> Command {
+    let mut command = Command::new(folder("a2a-cli").join("bin/a2acli"));
+    command.env("NO_PROXY", "*").stdin(Stdio::null()).kill_on_drop(true);
+    command
+}
+
 /// The Python that has the packages.
 pub(crate) fn python() -> PathBuf {
     folder("").join("bin/python")

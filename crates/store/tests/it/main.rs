@@ -9,6 +9,7 @@ mod redis_cluster;
 mod redis_faults;
 mod redis_journals;
 mod redis_sessions;
+mod redis_tasks;
 
 use std::sync::Arc;
 
