@@ -114,8 +114,9 @@ fn marks(rest: &[u8], before: Before) -> Run {
             && !byte.is_ascii_alphanumeric()
             && !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
     });
+    // At the start nothing is known of what comes before, so it costs as if it were a blank.
     let glued = length == 1
-        && before != Before::Blank
+        && !matches!(before, Before::Start | Before::Blank)
         && rest.get(1).is_some_and(|next| next.is_ascii_alphabetic() || *next >= 0xEA);
     let price = match length {
         1 if glued => MARK_GLUED,

@@ -298,6 +298,10 @@ async fn keys_and_tokens_open_every_operation_over_every_binding_and_nothing_els
         all(visitor.tries_everything(&served).await, Met::LetIn, who);
         all(visitor.reads_cards(&served).await, Met::LetIn, who);
     }
+    // What is no key and no token at all is a mistake of the caller's, and is told as one.
+    let word = served.client.post(served.url("/a2a")).json(&json!({}));
+    let word = word.header("Authorization", "Basic bWluYTpodXNo").send().await.unwrap();
+    assert_eq!(word.status(), 400);
     let signed = issuer.token(&json!({}));
     let (said, signature) = signed.rsplit_once('.').unwrap();
     let forged = format!("{said}.{}", signature.chars().rev().collect::<String>());
@@ -315,7 +319,6 @@ async fn keys_and_tokens_open_every_operation_over_every_binding_and_nothing_els
         ("a token that may nothing", bearer(&issuer.token(&json!({ "scope": "" })))),
         ("a forged token", bearer(&forged)),
         ("an unsigned token", bearer(&unsigned)),
-        ("a word", Some(("Authorization", "Basic bWluYTpodXNo".to_owned()))),
     ];
     for (who, header) in bad {
         let visitor = Visitor::plain(header);

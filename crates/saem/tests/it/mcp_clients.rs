@@ -108,7 +108,7 @@ async fn inspected(world: &World, target: &[String], era: &str, arguments: &[&st
 async fn check_inspector(world: &World, target: &[String]) {
     for era in ["legacy", "modern"] {
         let tools = inspected(world, target, era, &["--method", "tools/list", "--strict"]).await;
-        assert_eq!(tools["tools"].as_array().unwrap().len(), 8, "{tools}");
+        assert_eq!(tools["tools"].as_array().unwrap().len(), 9, "{tools}");
         let call = ["--method", "tools/call", "--tool-name", "ask"];
         let asked = ["--tool-arg", "question=When is a budget alert sent?"];
         let answer = inspected(world, target, era, &[&call[..], &asked].concat()).await;
