@@ -92,7 +92,7 @@ pub(crate) struct SendOrder {
     /// Have the agent call back here with what happens: where to listen, on a free port unless one is said
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", require_equals = true, conflicts_with = "no_wait")]
     push: Option<SocketAddr>,
-    /// With --push: the address by which the agent reaches that, such as https://laptop.example.com/hook
+    /// With --push: the address by which the agent reaches that, such as `https://laptop.example.com/hook`
     #[arg(long, value_name = "URL", requires = "push")]
     push_url: Option<String>,
 }

@@ -204,7 +204,7 @@ impl<'a> Visitor<'a> {
 }
 
 #[track_caller]
-fn all(cells: Vec<(String, Met)>, expected: Met, who: &str) {
+fn all(cells: &[(String, Met)], expected: Met, who: &str) {
     assert!(!cells.is_empty());
     let odd: Vec<_> = cells.iter().filter(|(_, met)| *met != expected).collect();
     assert!(odd.is_empty(), "{who}: {expected:?} was expected: {odd:?}");
@@ -295,8 +295,8 @@ async fn keys_and_tokens_open_every_operation_over_every_binding_and_nothing_els
     ];
     for (who, header) in good {
         let visitor = Visitor::plain(header);
-        all(visitor.tries_everything(&served).await, Met::LetIn, who);
-        all(visitor.reads_cards(&served).await, Met::LetIn, who);
+        all(&visitor.tries_everything(&served).await, Met::LetIn, who);
+        all(&visitor.reads_cards(&served).await, Met::LetIn, who);
     }
     // What is no key and no token at all is a mistake of the caller's, and is told as one.
     let word = served.client.post(served.url("/a2a")).json(&json!({}));
@@ -322,8 +322,8 @@ async fn keys_and_tokens_open_every_operation_over_every_binding_and_nothing_els
     ];
     for (who, header) in bad {
         let visitor = Visitor::plain(header);
-        all(visitor.tries_everything(&served).await, Met::Unknown, who);
-        all(visitor.reads_cards(&served).await, Met::Unknown, who);
+        all(&visitor.tries_everything(&served).await, Met::Unknown, who);
+        all(&visitor.reads_cards(&served).await, Met::Unknown, who);
     }
 }
 
@@ -339,15 +339,15 @@ async fn from_another_network_neither_card_nor_agent_are_there_whatever_one_show
     let served = world.serve_with(&[("SAEM_SERVER_NETWORKS", &hidden)]).await;
     for header in [None, header()] {
         let visitor = Visitor::plain(header);
-        all(visitor.tries_everything(&served).await, Met::NotThere, "from outside");
-        all(visitor.reads_cards(&served).await, Met::NotThere, "from outside");
+        all(&visitor.tries_everything(&served).await, Met::NotThere, "from outside");
+        all(&visitor.reads_cards(&served).await, Met::NotThere, "from outside");
     }
     drop(served);
     let shown = hidden.replace("10.1.0.0/16", "127.0.0.0/8");
     let served = world.serve_with(&[("SAEM_SERVER_NETWORKS", &shown)]).await;
     let visitor = Visitor::plain(header());
-    all(visitor.tries_everything(&served).await, Met::LetIn, "from inside");
-    all(visitor.reads_cards(&served).await, Met::LetIn, "from inside");
+    all(&visitor.tries_everything(&served).await, Met::LetIn, "from inside");
+    all(&visitor.reads_cards(&served).await, Met::LetIn, "from inside");
     drop(issuer);
 }
 
@@ -376,8 +376,8 @@ async fn where_certificates_are_asked_for_no_operation_is_reached_without_one() 
         let client = builder.build().unwrap();
         let visitor = Visitor { client, header: None, certificates: Some(has_certificate) };
         let who = format!("with a certificate: {has_certificate}");
-        all(visitor.tries_everything(&served).await, expected, &who);
-        all(visitor.reads_cards(&served).await, expected, &who);
+        all(&visitor.tries_everything(&served).await, expected, &who);
+        all(&visitor.reads_cards(&served).await, expected, &who);
     }
 }
 
