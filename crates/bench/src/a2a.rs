@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::Places;
 use crate::peer::Peer;
-use crate::report::{median, result, rounded, say};
+use crate::report::{judged, median, result, rounded, say};
 use crate::saem::fresh_folder;
 use crate::usage::{self, Usage};
 use load::{Caller, Played, Way};
@@ -196,10 +196,6 @@ impl Contestant {
 impl Figures {
     /// Says how the figures stand to what is wanted of them.
     fn compare(&self) -> Result<()> {
-        let told = |name: &str, figure: f64, is_met: bool, bar: &str| {
-            let mark = if is_met { "met" } else { "NOT met" };
-            say(&format!("{name}: {} (wanted: {bar}; {mark})", rounded(figure)));
-        };
         let named = |start: &str| {
             let found = self.servers.iter().find(|server| server.server.starts_with(start));
             found.with_context(|| format!("the figures of {start}"))
@@ -212,12 +208,12 @@ impl Figures {
                 ("stream", own.stream_ratio, python.stream_cpu_us / own.stream_cpu_us),
             ] {
                 let words = format!("{name}: CPU of a {what} by that of the official Rust server");
-                told(&words, ratio, ratio <= times_max, &format!("at most {times_max}"));
+                judged(&words, ratio, ratio <= times_max, &format!("at most {times_max}"));
                 let words = format!("{name}: CPU of a {what} in Python by Saem's");
-                told(&words, python, python >= 40.0, "at least 40");
+                judged(&words, python, python >= 40.0, "at least 40");
             }
             let first = own.first_event_p50_ms;
-            told(&format!("{name}: first event, ms"), first, first <= 1.0, "at most 1");
+            judged(&format!("{name}: first event, ms"), first, first <= 1.0, "at most 1");
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 mod a2a;
 mod corpus;
+mod crowd;
 mod extraction;
 mod http;
 mod ingest;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Places;
 use crate::peer::Peer;
-use crate::report::{median, result, rounded, say};
+use crate::report::{judged, median, result, rounded, say};
 use crate::saem::{Saem, Server, fresh_folder};
 use crate::usage::{self, Usage};
 use load::{Caller, Played, Request};
@@ -190,25 +190,21 @@ impl Contestant {
 impl Figures {
     /// Says how the figures stand to what is wanted of them.
     fn compare(&self) {
-        let told = |name: &str, figure: f64, is_met: bool, bar: &str| {
-            let mark = if is_met { "met" } else { "NOT met" };
-            say(&format!("{name}: {} (wanted: {bar}; {mark})", rounded(figure)));
-        };
         for server in &self.servers {
             for (what, ratio) in [("list", server.list_ratio), ("call", server.call_ratio)] {
                 let name = &server.server;
                 if name.starts_with("rmcp") {
                     let times = 1.0 / ratio.max(f64::MIN_POSITIVE);
                     let words = format!("CPU of a {what} by that of {name}");
-                    told(&words, times, times <= 1.5, "at most 1.5");
+                    judged(&words, times, times <= 1.5, "at most 1.5");
                 } else if name.starts_with("FastMCP") {
                     let words = format!("CPU of a {what} of {name} by Saem's");
-                    told(&words, ratio, ratio >= 15.0, "at least 15");
+                    judged(&words, ratio, ratio >= 15.0, "at least 15");
                 }
             }
         }
         let hop = self.hop.saem_hop_ms;
-        told("one more call on the way, ms", hop, hop <= 0.5, "at most 0.5");
+        judged("one more call on the way, ms", hop, hop <= 0.5, "at most 0.5");
     }
 }
 

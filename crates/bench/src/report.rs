@@ -40,6 +40,12 @@ pub(crate) fn result(figures: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Says how a figure stands to what is wanted of it.
+pub(crate) fn judged(name: &str, figure: f64, is_met: bool, bar: &str) {
+    let mark = if is_met { "met" } else { "NOT met" };
+    say(&format!("{name}: {} (wanted: {bar}; {mark})", rounded(figure)));
+}
+
 /// Two digits after the point are all that a noisy machine gives.
 pub(crate) fn rounded(figure: f64) -> f64 {
     let scale = if figure.abs() < 10.0 { 1000.0 } else { 10.0 };

@@ -59,6 +59,22 @@ impl TaskState {
         Self::AuthRequired,
     ];
 
+    /// For people and for lists; what goes over the wire is each version's own.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unspecified => "unknown",
+            Self::Submitted => "submitted",
+            Self::Working => "working",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+            Self::InputRequired => "input-required",
+            Self::Rejected => "rejected",
+            Self::AuthRequired => "auth-required",
+        }
+    }
+
     /// Nothing happens to the task any more.
     #[must_use]
     pub fn is_terminal(self) -> bool {
@@ -130,6 +146,20 @@ impl Part {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Content::Text(text.into()))
+    }
+
+    /// Parts as one text for people: files and addresses are only named.
+    #[must_use]
+    pub fn words(parts: &[Self]) -> String {
+        let shown = parts.iter().map(|part| match &part.content {
+            Content::Text(text) => text.clone(),
+            Content::Data(data) => data.to_string(),
+            Content::Raw(bytes) => {
+                format!("[{}, {} bytes]", part.filename.as_deref().unwrap_or("a file"), bytes.len())
+            }
+            Content::Url(address) => format!("[{address}]"),
+        });
+        shown.collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -1,10 +1,10 @@
 //! Callers of an A2A agent: messages over JSON-RPC of 1.0 on connections that stay open, answered whole or as events.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
+use crate::crowd;
 use crate::http::Connection;
 use crate::report::percentile;
 
@@ -48,28 +48,8 @@ impl Caller {
     pub(super) fn play(&self, way: Way, times: usize, at_once: usize) -> Result<Played> {
         let connections: Vec<Connection> =
             (0..at_once).map(|_| self.open()).collect::<Result<_>>()?;
-        let next = AtomicUsize::new(0);
-        let call = |mut to: Connection| -> Result<Vec<Took>> {
-            let mut took = Vec::new();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= times {
-                    return Ok(took);
-                }
-                took.push(self.send(&mut to, way, number)?);
-            }
-        };
-        let start = Instant::now();
-        let took = std::thread::scope(|scope| -> Result<Vec<Took>> {
-            let callers: Vec<_> =
-                connections.into_iter().map(|to| scope.spawn(|| call(to))).collect();
-            let mut all = Vec::with_capacity(times);
-            for caller in callers {
-                all.extend(caller.join().map_err(|_| anyhow::anyhow!("a caller broke"))??);
-            }
-            Ok(all)
-        })?;
-        let wall = start.elapsed();
+        let send = |to: &mut Connection, number| self.send(to, way, number);
+        let (took, wall) = crowd::play(connections, times, send)?;
         let all: Vec<Duration> = took.iter().map(|took| took.all).collect();
         let first: Vec<Duration> = took.iter().map(|took| took.first).collect();
         Ok(Played {

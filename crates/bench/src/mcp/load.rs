@@ -1,11 +1,11 @@
 //! Callers of an MCP server: requests of the new era over connections that stay open.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use crate::crowd;
 use crate::http::Connection;
 use crate::report::percentile;
 
@@ -89,35 +89,22 @@ impl Caller {
     pub(super) fn play(&self, request: &Request, times: usize, at_once: usize) -> Result<Played> {
         let open = |_| self.open(request);
         let connections: Vec<Connection> = (0..at_once).map(open).collect::<Result<_>>()?;
-        let next = AtomicUsize::new(0);
-        let call = |mut to: Connection| -> Result<Vec<Duration>> {
-            let mut took = Vec::new();
-            while next.fetch_add(1, Ordering::Relaxed) < times {
-                let start = Instant::now();
-                let answer = to.post(&request.path, &request.body)?;
-                took.push(start.elapsed());
-                // Whole, and no error: both would be quick.
-                let is_good = answer.ends_with(b"}")
-                    && !contains(&answer, b"\"isError\":true")
-                    && contains(&answer, request.expected.as_bytes());
-                ensure!(is_good, "{}", String::from_utf8_lossy(&answer));
-            }
+        let send = |to: &mut Connection, _| {
+            let start = Instant::now();
+            let answer = to.post(&request.path, &request.body)?;
+            let took = start.elapsed();
+            // Whole, and no error: both would be quick.
+            let is_good = answer.ends_with(b"}")
+                && !contains(&answer, b"\"isError\":true")
+                && contains(&answer, request.expected.as_bytes());
+            ensure!(is_good, "{}", String::from_utf8_lossy(&answer));
             Ok(took)
         };
-        let start = Instant::now();
-        let took = std::thread::scope(|scope| -> Result<Vec<Duration>> {
-            let callers: Vec<_> =
-                connections.into_iter().map(|to| scope.spawn(|| call(to))).collect();
-            let mut all = Vec::with_capacity(times);
-            for caller in callers {
-                all.extend(caller.join().map_err(|_| anyhow::anyhow!("a caller broke"))??);
-            }
-            Ok(all)
-        })?;
+        let (took, wall) = crowd::play(connections, times, send)?;
         Ok(Played {
             p50_ms: percentile(&took, 0.5),
             p99_ms: percentile(&took, 0.99),
-            per_second: times as f64 / start.elapsed().as_secs_f64(),
+            per_second: times as f64 / wall.as_secs_f64(),
         })
     }
 

@@ -191,7 +191,7 @@ impl TaskService {
         let query = page.query();
         let list = TaskList {
             context: query.context.as_ref().map(ToString::to_string),
-            state: query.status.map(|state| record::name(state).to_owned()),
+            state: query.status.map(|state| state.name().to_owned()),
             updated_from: query.updated_after.map(stamp),
             after: page.after().map(|(at, id)| (at.map(stamp).unwrap_or_default(), id.to_string())),
             limit: usize::try_from(page.size()).unwrap_or(usize::MAX),
@@ -414,7 +414,7 @@ impl TaskService {
             revision,
             body: record.write()?,
             context: task.context.as_ref().map(ToString::to_string).unwrap_or_default(),
-            state: record::name(machine.state()).to_owned(),
+            state: machine.state().name().to_owned(),
             updated_at: task.status.timestamp.map(stamp).unwrap_or_default(),
             is_running: record.is_running,
             now,

@@ -183,7 +183,9 @@ async fn send(peers: &Peers, order: SendOrder, tasks: &Tasks, output: &Output) -
     let has_shown = shown.end()?;
     output.json(&wire::write_answer(Form::V1_0, &Answer::Sent(sent.clone())))?;
     match &sent {
-        Sent::Message(message) if !has_shown => output.line(&clean(&words(&message.parts)))?,
+        Sent::Message(message) if !has_shown => {
+            output.line(&clean(&Part::words(&message.parts)))?
+        }
         Sent::Message(_) => {}
         Sent::Task(task) => show(task, &order.agent, has_shown, output)?,
     }
@@ -221,12 +223,12 @@ impl Shown<'_> {
         match event {
             Event::Artifact(update) => {
                 self.any = true;
-                let text = clean(&words(&update.artifact.parts));
+                let text = clean(&Part::words(&update.artifact.parts));
                 _ = self.output.piece(&mut self.terminal, &text);
             }
             Event::Message(message) => {
                 self.any = true;
-                _ = self.output.piece(&mut self.terminal, &clean(&words(&message.parts)));
+                _ = self.output.piece(&mut self.terminal, &clean(&Part::words(&message.parts)));
             }
             Event::Status(update) => self.aside(update.status.message.as_ref()),
             Event::Task(task) => self.aside(task.status.message.as_ref()),
@@ -234,7 +236,7 @@ impl Shown<'_> {
     }
 
     fn aside(&self, message: Option<&Message>) {
-        let text = message.map(|message| clean(&words(&message.parts))).unwrap_or_default();
+        let text = message.map(|message| clean(&Part::words(&message.parts))).unwrap_or_default();
         if !text.is_empty() {
             _ = self.output.aside(&self.terminal, &text);
         }
@@ -268,7 +270,7 @@ async fn list(
     output.json(&wire::write_answer(Form::V1_0, &Answer::Tasks(page.clone())))?;
     for task in &page.tasks {
         let context = task.context.as_ref().map(ContextId::as_str).unwrap_or_default();
-        output.line(&clean(&format!("{}  {}  {context}", task.id, state(task.status.state))))?;
+        output.line(&clean(&format!("{}  {}  {context}", task.id, task.status.state.name())))?;
     }
     if page.tasks.is_empty() {
         output.line("no tasks")?;
@@ -280,7 +282,7 @@ async fn cancel(peers: &Peers, named: &str, id: &str, output: &Output) -> Result
     let agent = reached(peers, named, output).await?;
     let task = agent.cancel(&id.parse().context("the task's id")?).await?;
     output.json(&wire::write_answer(Form::V1_0, &Answer::Task(task.clone())))?;
-    output.line(&clean(&format!("{}: {}", task.id, state(task.status.state))))?;
+    output.line(&clean(&format!("{}: {}", task.id, task.status.state.name())))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -310,11 +312,11 @@ async fn find(
 
 /// A task for people: what it has made, or what it says, and how to go on.
 fn show(task: &Task, agent: &str, has_shown: bool, output: &Output) -> Result<()> {
-    let made: Vec<String> = task.artifacts.iter().map(|made| words(&made.parts)).collect();
+    let made: Vec<String> = task.artifacts.iter().map(|made| Part::words(&made.parts)).collect();
     if !has_shown && !made.is_empty() {
         output.line(&clean(&made.join("\n")))?;
     }
-    let said = task.status.message.as_ref().map(|message| words(&message.parts));
+    let said = task.status.message.as_ref().map(|message| Part::words(&message.parts));
     let is_done = task.status.state == TaskState::Completed;
     if let Some(said) = said.filter(|_| made.is_empty() || !is_done) {
         output.line(&clean(&said))?;
@@ -331,7 +333,7 @@ fn show(task: &Task, agent: &str, has_shown: bool, output: &Output) -> Result<()
         TaskState::Submitted | TaskState::Working => {
             output.line(&format!("[it is at work; look again with: saem a2a tasks {agent} {id}]"))
         }
-        other => output.line(&format!("[{}: task {id}]", state(other))),
+        other => output.line(&format!("[{}: task {id}]", other.name())),
     }
 }
 
@@ -349,30 +351,4 @@ fn ended(sent: &Sent) -> ExitCode {
         | TaskState::Working
         | TaskState::Unspecified => ExitCode::SUCCESS,
     }
-}
-
-fn state(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Unspecified => "unknown",
-        TaskState::Submitted => "submitted",
-        TaskState::Working => "working",
-        TaskState::Completed => "completed",
-        TaskState::Failed => "failed",
-        TaskState::Canceled => "canceled",
-        TaskState::InputRequired => "input-required",
-        TaskState::Rejected => "rejected",
-        TaskState::AuthRequired => "auth-required",
-    }
-}
-
-fn words(parts: &[Part]) -> String {
-    let shown = parts.iter().map(|part| match &part.content {
-        Content::Text(text) => text.clone(),
-        Content::Data(data) => data.to_string(),
-        Content::Raw(bytes) => {
-            format!("[{}, {} bytes]", part.filename.as_deref().unwrap_or("a file"), bytes.len())
-        }
-        Content::Url(address) => format!("[{address}]"),
-    });
-    shown.collect::<Vec<_>>().join("\n")
 }

@@ -4,6 +4,7 @@ pub mod attachments;
 pub mod chat;
 pub mod chunks;
 pub mod cost;
+mod keys;
 pub mod logins;
 pub mod research;
 pub mod tools;
@@ -13,12 +14,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use agent::filter::TagValue;
-use agent::identity::{ApiKey, AuditEntry, Timestamp};
+use agent::identity::{AuditEntry, Timestamp};
 use agent::knowledge::{Collection, Document, Found, Passage, Section, Status};
 use agent::ports::{Job, JobState};
 use engine::CleanupReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use self::keys::{KeyBody, KeysBody, MintedBody, NewKeyBody, TenantKeyBody};
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -365,73 +368,6 @@ impl From<Job> for JobBody {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobsBody {
     pub jobs: Vec<JobBody>,
-}
-
-/// A key, without its secret.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct KeyBody {
-    pub prefix: String,
-    pub tenant: String,
-    pub label: String,
-    pub scopes: Vec<String>,
-    pub created_at: u64,
-    pub expires_at: Option<u64>,
-    pub revoked_at: Option<u64>,
-}
-
-impl From<ApiKey> for KeyBody {
-    fn from(key: ApiKey) -> Self {
-        let millis = |at: Option<Timestamp>| at.map(|at| at.0);
-        Self {
-            prefix: key.prefix,
-            tenant: key.tenant.into(),
-            label: key.label,
-            scopes: key.scopes.iter().map(ToString::to_string).collect(),
-            created_at: key.created_at.0,
-            expires_at: millis(key.expires_at),
-            revoked_at: millis(key.revoked_at),
-        }
-    }
-}
-
-/// The tenant's keys.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct KeysBody {
-    pub keys: Vec<KeyBody>,
-}
-
-/// A new key with its secret, which is shown this once.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
-pub struct MintedBody {
-    pub secret: String,
-    pub key: KeyBody,
-}
-
-/// What a new key may do.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewKeyBody {
-    #[serde(default)]
-    pub label: String,
-    /// Of `read`, `write` and `admin`.
-    pub scopes: Vec<String>,
-    /// Days until it expires; never, if left out.
-    #[serde(default)]
-    pub days: Option<u64>,
-}
-
-/// What a new key may do, and whose it is.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TenantKeyBody {
-    pub tenant: String,
-    #[serde(default)]
-    pub label: String,
-    /// Of `read`, `write` and `admin`.
-    pub scopes: Vec<String>,
-    /// Days until it expires; never, if left out.
-    #[serde(default)]
-    pub days: Option<u64>,
 }
 
 /// What a clean-up did, over all tenants.

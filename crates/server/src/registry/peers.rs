@@ -338,26 +338,27 @@ fn hear(told: &Told, heard: &Event) {
 }
 
 fn status(status: &TaskStatus) -> String {
-    let says = status.message.as_ref().map(|message| words(&message.parts)).unwrap_or_default();
-    data("status", &StatusBody { state: state(status.state), says })
+    let says =
+        status.message.as_ref().map(|message| Part::words(&message.parts)).unwrap_or_default();
+    data("status", &StatusBody { state: status.state.name(), says })
 }
 
 fn piece(artifact: &str, parts: &[Part], append: bool) -> String {
-    data("text", &PieceBody { artifact, text: words(parts), append })
+    data("text", &PieceBody { artifact, text: Part::words(parts), append })
 }
 
 fn ended(sent: &Sent) -> String {
     let body = match sent {
         Sent::Message(message) => EndedBody {
-            state: state(TaskState::Completed),
+            state: TaskState::Completed.name(),
             task: None,
             context: message.context.as_ref().map(ToString::to_string),
             says: String::new(),
         },
         Sent::Task(task) => {
-            let said = task.status.message.as_ref().map(|message| words(&message.parts));
+            let said = task.status.message.as_ref().map(|message| Part::words(&message.parts));
             EndedBody {
-                state: state(task.status.state),
+                state: task.status.state.name(),
                 task: Some(task.id.to_string()),
                 context: task.context.as_ref().map(ToString::to_string),
                 says: said.unwrap_or_default(),
@@ -378,31 +379,4 @@ fn failed(problem: &Problem) -> String {
 
 fn data(name: &str, body: &impl Serialize) -> String {
     event(Some(name), &serde_json::to_string(body).unwrap_or_default())
-}
-
-fn state(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Unspecified => "unknown",
-        TaskState::Submitted => "submitted",
-        TaskState::Working => "working",
-        TaskState::Completed => "completed",
-        TaskState::Failed => "failed",
-        TaskState::Canceled => "canceled",
-        TaskState::InputRequired => "input-required",
-        TaskState::Rejected => "rejected",
-        TaskState::AuthRequired => "auth-required",
-    }
-}
-
-/// What an agent made, as text: files and addresses are only named.
-fn words(parts: &[Part]) -> String {
-    let shown = parts.iter().map(|part| match &part.content {
-        Content::Text(text) => text.clone(),
-        Content::Data(data) => data.to_string(),
-        Content::Raw(bytes) => {
-            format!("[{}, {} bytes]", part.filename.as_deref().unwrap_or("a file"), bytes.len())
-        }
-        Content::Url(address) => format!("[{address}]"),
-    });
-    shown.collect::<Vec<_>>().join("\n")
 }

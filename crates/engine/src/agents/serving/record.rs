@@ -129,21 +129,6 @@ pub(super) fn said(id: MessageId, parts: Vec<Part>) -> Message {
     }
 }
 
-/// The name under which a list finds a state.
-pub(super) fn name(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Unspecified => "unspecified",
-        TaskState::Submitted => "submitted",
-        TaskState::Working => "working",
-        TaskState::Completed => "completed",
-        TaskState::Failed => "failed",
-        TaskState::Canceled => "canceled",
-        TaskState::InputRequired => "input-required",
-        TaskState::Rejected => "rejected",
-        TaskState::AuthRequired => "auth-required",
-    }
-}
-
 fn broken(source: Box<dyn std::error::Error + Send + Sync>) -> PortError {
     PortError::Broken { what: "reading a task", source }
 }
