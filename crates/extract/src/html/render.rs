@@ -2,6 +2,8 @@
 //!
 //! It reads what an HTML parser has written out again, so tags are balanced and only five entities occur.
 
+use std::collections::VecDeque;
+
 use crate::ExtractError;
 use crate::document::{BlockKind, Draft};
 use crate::html::tags::{Tag, Token, Tokens, tokens};
@@ -16,6 +18,10 @@ const SKIPPED: [&str; 15] = [
 const SPAN_MAX: usize = 50;
 /// Deepest list that is still indented.
 const LIST_DEPTH_MAX: usize = 8;
+/// A paragraph of so many bytes that stands there again a few paragraphs later is the caption of a picture, made for
+/// another width of the screen. Plans and forms repeat themselves too, further apart.
+const ONCE_BYTES_MIN: usize = 80;
+const ONCE_AMONG: usize = 12;
 
 pub(super) fn render<'a>(html: &str, limits: &'a Limits) -> Result<Draft<'a>, ExtractError> {
     let mut writer = Writer::new(limits);
@@ -70,6 +76,8 @@ struct Writer<'a> {
     lists: Vec<Option<usize>>,
     /// The marker of an item that has no text yet.
     marker: Option<String>,
+    /// The last paragraphs.
+    said: VecDeque<String>,
 }
 
 impl<'a> Writer<'a> {
@@ -81,6 +89,7 @@ impl<'a> Writer<'a> {
             quotes: 0,
             lists: Vec::new(),
             marker: None,
+            said: VecDeque::with_capacity(ONCE_AMONG),
         }
     }
 
@@ -174,7 +183,7 @@ impl<'a> Writer<'a> {
     fn flush(&mut self) -> Result<(), ExtractError> {
         let line = std::mem::take(&mut self.line);
         let content = line.trim();
-        if content.is_empty() {
+        if content.is_empty() || (self.heading.is_none() && self.is_said(content)) {
             return Ok(());
         }
         let depth = u8::try_from(self.lists.len()).unwrap_or(u8::MAX);
@@ -193,6 +202,16 @@ impl<'a> Writer<'a> {
             }
             (None, None) => self.draft.push(BlockKind::Paragraph, content),
         }
+    }
+
+    /// Whether these words are a long paragraph that has just been there; from now on they have.
+    fn is_said(&mut self, content: &str) -> bool {
+        let is_said = content.len() >= ONCE_BYTES_MIN && self.said.iter().any(|it| it == content);
+        if self.said.len() == ONCE_AMONG {
+            self.said.pop_front();
+        }
+        self.said.push_back(content.to_owned());
+        is_said
     }
 
     /// Takes the page's tokens up to the end of a preformatted part.

@@ -22,10 +22,10 @@ fn structure_becomes_marks() {
 #[test]
 fn the_article_is_told_from_the_page_around_it() {
     let sentence = "This is a sentence of the article, with commas, and enough words to count. ";
-    let paragraph = format!("<p>{}</p>", sentence.repeat(4));
+    let paragraph = |n: usize| format!("<p>{n}. {}</p>", sentence.repeat(4));
     let html = format!(
         "<html><body><nav><a href=/>Home</a><a href=/x>Menu item</a></nav><div class=sidebar><ul><li><a href=/1>Related link</a></li></ul></div><article><h1>Title</h1>{}</article><footer>Copyright notice</footer></body></html>",
-        paragraph.repeat(5)
+        (1..=5).map(paragraph).collect::<String>()
     );
     let text = rendered(&html);
     assert_eq!(text.matches("sentence of the article").count(), 20);
@@ -46,6 +46,18 @@ fn a_guide_of_many_short_parts_is_kept_whole() {
     let text = rendered(&html);
     assert!(text.contains("### Setting 39") && text.contains("- Option 39"), "{text}");
     assert!(!text.contains("Menu"));
+}
+
+#[test]
+fn a_caption_stands_there_once_and_a_plan_as_often_as_it_likes() {
+    let caption =
+        "The minister, left, and the mayor shake hands in front of the new town hall on Wednesday.";
+    let html = format!(
+        "<body><ul><li>{caption}<div>{caption}</div></li><li>{caption}</li></ul><p>Again!</p><p>{caption}</p><p>Again!</p><h2>{caption}</h2></body>"
+    );
+    assert_eq!(rendered(&html), format!("- {caption}\n\nAgain!\n\nAgain!\n\n## {caption}"));
+    let day = format!("<p>{caption}</p>{}", "<p>Rest.</p>".repeat(12));
+    assert_eq!(rendered(&day.repeat(3)).matches(caption).count(), 3);
 }
 
 #[test]
