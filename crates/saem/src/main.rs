@@ -173,7 +173,11 @@ fn start_log(config: &Config, verbose: u8, command: &Command) -> Result<Option<t
     let filter = EnvFilter::new(format!("{filter},{}", engine::tools::LOGGED));
     let log = if config.log.format == "json" { log.json().boxed() } else { log.boxed() };
     let (layer, sender) = traces::traces(&config.telemetry)?.unzip();
-    let layer = layer.map(|layer| layer.with_filter(filter_fn(move |of| of.target() == traced)));
-    tracing_subscriber::registry().with(log.with_filter(filter)).with(layer).init();
+    // A layer that is not there must not be one that is empty: that one wants every span of every library.
+    let mut layers = vec![log.with_filter(filter).boxed()];
+    layers.extend(
+        layer.map(|layer| layer.with_filter(filter_fn(move |of| of.target() == traced)).boxed()),
+    );
+    tracing_subscriber::registry().with(layers).init();
     Ok(sender)
 }
