@@ -11,6 +11,7 @@ pub mod start;
 pub mod tools;
 pub mod wire;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use agent::identity::Scope;
@@ -27,9 +28,26 @@ use crate::api::start::{Doctor, Sample};
 use crate::problem::Problem;
 use crate::routes::{Access, Route};
 
-/// What the handlers of the API work with.
+/// What the handlers of the API work with: each request has it for itself, so that there is one of it for all.
 #[derive(Clone)]
-pub struct Api {
+pub struct Api(Arc<ApiParts>);
+
+impl Deref for Api {
+    type Target = ApiParts;
+
+    fn deref(&self) -> &ApiParts {
+        &self.0
+    }
+}
+
+impl From<ApiParts> for Api {
+    fn from(parts: ApiParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+/// What an [`Api`] is made of.
+pub struct ApiParts {
     pub knowledge: Knowledge,
     pub keys: Keyring,
     pub copilot: Copilot,

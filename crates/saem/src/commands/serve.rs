@@ -18,7 +18,7 @@ use engine::chat::Copilot;
 use engine::research::Research;
 use engine::tools::Host;
 use engine::{NewDocument, Outcome};
-use server::api::{self, Api};
+use server::api::{self, Api, ApiParts};
 use server::identity::jwks::JwksSource;
 use server::identity::jwt::{Jwt, JwtSettings};
 use server::identity::{Identity, Mode};
@@ -300,7 +300,7 @@ fn server(
         routes.extend(server::a2a::routes(&wired.agent));
     }
     let table = Table::new(routes, Access::Needs(agent::identity::Scope::Admin))?;
-    let api = Api {
+    let api = ApiParts {
         knowledge: installation.knowledge.clone(),
         keys: wiring::keyring(&installation.store),
         copilot,
@@ -314,7 +314,7 @@ fn server(
         registry_address: wiring::catalogue::address(config)?,
         is_agent: config.a2a.enabled,
     };
-    Ok(Server::new(settings, parts, table, api)?)
+    Ok(Server::new(settings, parts, table, Api::from(api))?)
 }
 
 fn limits(config: &Config) -> Limits {
