@@ -5,6 +5,7 @@ mod handler;
 mod http;
 mod knowledge;
 mod listening;
+mod lists;
 mod offer;
 mod prompts;
 mod sse;

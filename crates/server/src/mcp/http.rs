@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Body as _;
 use ring::hmac;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -27,6 +28,7 @@ use crate::guard::{Caller, Shutdown, Standing};
 use crate::identity::jwt::MCP_PATH;
 use crate::input;
 use crate::mcp::handler::{Handler, Whose};
+use crate::mcp::lists::{ListAsked, Lists};
 use crate::mcp::{Mcp, Shared};
 use crate::problem::Problem;
 use crate::routes::{Access, Route};
@@ -50,7 +52,7 @@ const GOODBYE_MAX: Duration = Duration::from_secs(1);
 /// Bytes of the tag that binds a session to its caller.
 const TAG_BYTES: usize = 16;
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// A session that is nobody's: the answer to it is the same as to one that has ended.
 const NO_SESSION: HeaderValue = HeaderValue::from_static("none");
@@ -84,6 +86,7 @@ pub(super) struct Endpoint {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     shared: Arc<Shared>,
+    lists: Lists,
     /// Binds sessions to their callers. A new one with every start: sessions do not outlive the process either.
     key: hmac::Key,
 }
@@ -105,7 +108,8 @@ impl Endpoint {
         let handler = move || Ok(Handler::new(Arc::clone(&each), Whose::Each));
         let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
         let key = hmac::Key::new(hmac::HMAC_SHA256, &secret);
-        Ok(Self { service, sessions, shared: Arc::clone(shared), key })
+        let (shared, lists) = (Arc::clone(shared), Lists::default());
+        Ok(Self { service, sessions, shared, lists, key })
     }
 
     async fn answer(&self, request: Request) -> Response {
@@ -137,9 +141,22 @@ impl Endpoint {
         } else {
             Bytes::new()
         };
+        let list = ListAsked::read(&parts.headers, &message);
+        if let Some(written) = list.as_ref().and_then(|list| self.lists.find(list)) {
+            return Ok(written.map(Body::from));
+        }
         let request = ::http::Request::from_parts(parts, Full::new(message));
         let is_goodbye = request.method() == Method::DELETE;
         let mut answer = self.service.handle(request).await;
+        if let Some(list) = list
+            && answer.body().size_hint().exact().is_some()
+        {
+            let (head, body) = answer.into_parts();
+            let Ok(body) = body.collect().await;
+            let written = ::http::Response::from_parts(head, body.to_bytes());
+            self.lists.keep(list, &written);
+            return Ok(written.map(Body::from));
+        }
         self.bind(answer.headers_mut(), &caller);
         if is_goodbye && answer.status() == StatusCode::ACCEPTED {
             // It has ended by now, and some clients take anything but 200 and 204 for a failure.
