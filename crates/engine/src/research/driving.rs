@@ -6,7 +6,7 @@ use std::time::Duration;
 use agent::identity::Timestamp;
 use agent::ledger::{Account, Booking, Component, Day, Spent};
 use agent::names::TenantId;
-use agent::ports::NewEntries;
+use agent::ports::{NewEntries, PortError};
 use agent::research::call::{Call, CallKey};
 use agent::research::journal::{Entry, Event, Steering};
 use agent::research::message::Uuid;
@@ -36,6 +36,10 @@ pub(super) struct Driver {
     seats: Arc<Semaphore>,
     /// Held while calls are made: runs that wait for a person leave it to others.
     seat: Option<OwnedSemaphorePermit>,
+    /// What the run has taken in and nobody has written down yet.
+    taken: Vec<Entry>,
+    /// What it has cost, not booked yet.
+    bookings: Vec<Booking>,
 }
 
 /// Who follows a run, and what it works with beside the parts.
@@ -80,7 +84,8 @@ impl Driver {
         surroundings: Surroundings,
     ) -> Self {
         let Surroundings { live, wishes, seats } = surroundings;
-        Self { parts, tenant, run, epoch, length, live, wishes, seats, seat: None }
+        let (taken, bookings) = (Vec::new(), Vec::new());
+        Self { parts, tenant, run, epoch, length, live, wishes, seats, seat: None, taken, bookings }
     }
 
     /// Goes on until the end of the run; what is told last says how it ended.
@@ -112,18 +117,23 @@ impl Driver {
         let mut under_way = FuturesUnordered::new();
         let renewing = self.parts.journals.lease().map(|lease| lease / RENEWALS);
         loop {
-            self.live.tell(&self.run);
             let next = self.run.next();
+            let wants_calls = !next.is_ended && !next.calls.is_empty();
+            let makes_calls = wants_calls && self.seat.is_some();
+            if makes_calls {
+                // That one call has ended and that the next begin is written down at once.
+                let begun = next.calls.iter().map(|(key, _)| Event::Begun { key: key.clone() });
+                self.take_in(begun.collect())?;
+            }
+            self.write_down().await?;
+            self.live.tell(&self.run);
             if next.is_ended {
                 return Ok(());
             }
-            let wants_calls = !next.calls.is_empty();
             if !wants_calls && under_way.is_empty() {
                 self.seat = None;
             }
-            if wants_calls && self.seat.is_some() {
-                let begun = next.calls.iter().map(|(key, _)| Event::Begun { key: key.clone() });
-                self.keep(begun.collect()).await?;
+            if makes_calls {
                 for (key, call) in next.calls {
                     under_way.push(self.made(key, call));
                 }
@@ -144,7 +154,7 @@ impl Driver {
                 }
             };
             match woken {
-                Woken::Made(made) => self.take(*made).await?,
+                Woken::Made(made) => self.take(*made)?,
                 Woken::Wished(wish) => self.grant(wish).await?,
                 Woken::Time => self.keep(vec![Event::Woke]).await?,
                 Woken::Seated(seat) => self.seat = Some(seat),
@@ -159,18 +169,15 @@ impl Driver {
         make(Arc::clone(&self.parts), self.tenant.clone(), key, call)
     }
 
-    async fn take(&mut self, made: Made) -> Result<(), Stopped> {
+    fn take(&mut self, made: Made) -> Result<(), Stopped> {
         let Made { key, outcome, spent, model } = made;
-        self.keep(vec![Event::Ended { key, outcome, spent }]).await?;
+        self.take_in(vec![Event::Ended { key, outcome, spent }])?;
         if let Some(model) = model {
             let day = Day::of(self.parts.clock.now());
             let session = self.id().to_string();
             let account = Account { day, session, component: Component::Research, model };
             let cost = Some(spent.cost).filter(|cost| cost.picodollars > 0);
-            let booking = Booking { account, spent: Spent::call(spent.usage, cost) };
-            if let Err(error) = self.parts.ledger.book(&self.tenant, vec![booking]).await {
-                tracing::warn!(%error, "what a call has cost could not be booked");
-            }
+            self.bookings.push(Booking { account, spent: Spent::call(spent.usage, cost) });
         }
         Ok(())
     }
@@ -201,29 +208,55 @@ impl Driver {
         outcome
     }
 
-    /// Writes entries down and lets the run take them; they count only once they are on disk.
+    /// Lets the run take these, and writes them down.
     async fn keep(&mut self, events: Vec<Event>) -> Result<(), Stopped> {
+        self.take_in(events)?;
+        self.write_down().await
+    }
+
+    /// Lets the run take these. A run that then cannot be written down is left by this process, so nobody sees what it took
+    /// in vain.
+    fn take_in(&mut self, events: Vec<Event>) -> Result<(), Stopped> {
         let at = self.parts.clock.now();
-        let entries: Vec<Entry> = events.into_iter().map(|event| Entry { at, event }).collect();
-        // A run that could not be written down is left by this process, so nobody sees what it took in vain.
-        for entry in &entries {
-            self.run.apply(entry).map_err(|error| refused(&error))?;
+        for event in events {
+            let entry = Entry { at, event };
+            self.run.apply(&entry).map_err(|error| refused(&error))?;
+            self.taken.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Writes down what was taken in: it counts, and is told of, only once it is on disk.
+    async fn write_down(&mut self) -> Result<(), Stopped> {
+        if self.taken.is_empty() {
+            return Ok(());
         }
         let new = NewEntries {
             run: self.id(),
             epoch: self.epoch,
             after: self.length,
             ended: self.run.end_reason(),
-            entries,
+            entries: std::mem::take(&mut self.taken),
         };
         let count = new.entries.len() as u64;
-        let is_kept =
-            self.parts.journals.append(&self.tenant, new).await.map_err(EngineError::from)?;
-        if !is_kept {
+        let bookings = std::mem::take(&mut self.bookings);
+        let (kept, booked) =
+            tokio::join!(self.parts.journals.append(&self.tenant, new), self.book(bookings));
+        if let Err(error) = booked {
+            tracing::warn!(%error, "what a call has cost could not be booked");
+        }
+        if !kept.map_err(EngineError::from)? {
             return Err(Stopped::Left);
         }
         self.length += count;
         Ok(())
+    }
+
+    async fn book(&self, bookings: Vec<Booking>) -> Result<(), PortError> {
+        match bookings.is_empty() {
+            true => Ok(()),
+            false => self.parts.ledger.book(&self.tenant, bookings).await,
+        }
     }
 
     /// A call outlasts a lease: while nothing is written, this says that somebody is there.
