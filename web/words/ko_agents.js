@@ -32,6 +32,8 @@ export default {
   "research.follow_up": "이어서 묻기",
   "research.after": "앞선 질문에 이어집니다: {question}",
   "research.again": "다시 조사",
+  "research.exports": "내보내기",
+  "research.report": "보고서",
   "research.export": "{format}로 내보내기",
   "research.budget": "한도",
   "research.scores": "회차별 점수",
