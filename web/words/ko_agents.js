@@ -34,7 +34,7 @@ export default {
   "research.again": "다시 조사",
   "research.exports": "내보내기",
   "research.report": "보고서",
-  "research.export": "{format}로 내보내기",
+  "research.export": "{format} 파일로 내보내기",
   "research.budget": "한도",
   "research.scores": "회차별 점수",
   "research.quality": "품질",

@@ -296,7 +296,6 @@ async fn long_lists_scroll_and_the_first_load_is_small_and_quick() {
     walk(&world, &served, "sizes.mjs", json!({"session": "long", "turns": TURNS})).await;
 }
 
-#[expect(clippy::print_stdout, reason = "it measures, for whoever wants to know")]
 #[tokio::test]
 async fn a_chat_can_be_used_by_somebody_who_was_never_here() {
     let world = World::new();
