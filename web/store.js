@@ -39,6 +39,10 @@ export const kept = {
   set(name, value) {
     try { localStorage.setItem(`saem.${name}`, value); } catch { /* A browser that keeps nothing asks again. */ }
   },
+  /** Whether another tab has changed this. */
+  isOf(event, name) {
+    return event.key === `saem.${name}`;
+  },
 };
 
 /** A part of the page: draws itself when it is put in, and lets go of everything when it is taken out. */

@@ -5,10 +5,18 @@ import { cardFor } from "./citation.js";
 
 const KINDS = { verified: "good", similar: "warn", unsupported: "bad" };
 
+const FORMATS = ["md", "html", "pdf", "docx", "json"];
+
+/** A button for each form that a report can be kept in. */
+export function exportButtons(save) {
+  const button = (format) => h("button", { type: "button", "aria-label": t("research.export", { format: format.toUpperCase() }), onclick: save(format) }, format.toUpperCase());
+  return h("div", { class: "exports", role: "group", "aria-label": t("research.exports") }, h("span", { class: "quiet", "aria-hidden": "true" }, t("research.exports")), FORMATS.map(button));
+}
+
 export function reportView(report) {
   const numbers = new Map(report.sources.map((source, place) => [source.id, place + 1]));
-  return h("article", { class: "card report" }, h("h2", {}, report.question),
-    h("p", { class: "quiet" }, `${moment(Date.parse(report.made_at))} · ${named("ended", report.ended)}`),
+  return h("article", { class: "card report" }, h("h2", {}, t("research.report")),
+    h("p", { class: "quiet" }, `${moment(Date.parse(report.made_at))} · `, report.ended === "enough" ? named("ended", report.ended) : h("span", { class: "badge warn" }, named("ended", report.ended))),
     report.sections.map((section) => h("section", {}, h("h3", {}, section.heading), section.claims.map((claim) => claimView(claim, report, numbers)))),
     report.not_found.length ? h("section", {}, h("h3", {}, t("research.not_found")), h("ul", {}, report.not_found.map((one) => h("li", {}, one)))) : null,
     sources(report), report.notes.length ? h("section", {}, h("h3", {}, t("how.notes")), h("ul", {}, report.notes.map((note) => h("li", {}, note)))) : null);

@@ -1,12 +1,12 @@
 // One run: where it stands, what can be done with it, what its agents say, and its report once there is one.
 import * as api from "../api.js";
-import { h, iconButton, set as put } from "../dom.js";
+import { h, set as put } from "../dom.js";
 import { named, number, said, t } from "../words.js";
 import { download, failed, line, sure } from "./dialogs.js";
 import { LongTalk } from "./long_talk.js";
 import { planForm } from "./plan.js";
 import { lines, meter } from "./plot.js";
-import { reportView } from "./report.js";
+import { exportButtons, reportView } from "./report.js";
 import { isShown, messageView } from "./timeline.js";
 
 /** Waits so long before the server is asked again where a run stands: messages come in bursts. */
@@ -151,8 +151,7 @@ export class RunView {
     };
     return [h("button", { type: "button", class: "primary", onclick: further }, t("research.follow_up")),
       h("button", { type: "button", onclick: () => this.ask(this.#run.question).catch(failed) }, t("research.again")),
-      this.#run.progress?.has_report ? ["md", "html", "pdf", "docx", "json"].map((format) =>
-        iconButton("export", t("research.export", { format: format.toUpperCase() }), save(format), { text: true })) : null];
+      this.#run.progress?.has_report ? exportButtons(save) : null];
   }
 
   /** What waits for a person: the plan, or a call of which nobody knows whether it was made. */

@@ -5,7 +5,7 @@ import { Part, may } from "../store.js";
 import { moment, named, number, said, t } from "../words.js";
 import { attended } from "../parts/approvals.js";
 import { failed, notice, shown } from "../parts/dialogs.js";
-import { logIn, logOut } from "../parts/tool_login.js";
+import { logIn, logOut, onLoggedIn } from "../parts/tool_login.js";
 
 class Tools extends Part {
   draw() {
@@ -14,6 +14,7 @@ class Tools extends Part {
     this.remembered = h("div");
     put(this, h("div", { class: "room" }, h("header", { class: "room-head" }, h("h1", {}, t("tools.title"))),
       h("div", { class: "room-body" }, h("h2", {}, t("tools.servers")), this.servers, this.tools, h("h2", {}, t("tools.approvals")), this.remembered)));
+    this.atEnd(onLoggedIn(() => this.load()));
     this.load();
   }
 
@@ -37,7 +38,8 @@ class Tools extends Part {
     const open = (event) => { if (event.target.open && !offers.childElementCount) shown(offers, api.get(`/api/tool-servers/${api.id(server.id)}/offers`), (all) => this.#offers(server, all)); };
     return h("article", { class: "card server" },
       h("header", {}, h("h3", {}, server.name), h("span", { class: `badge ${kinds[server.state] ?? ""}` }, named("state", server.state)), server.trusted ? h("span", { class: "badge" }, t("tools.trusted")) : null),
-      h("p", { class: "quiet" }, h("code", {}, server.launch), server.version ? ` · MCP ${server.version}` : null, server.state === "up" ? ` · ${t("tools.count", { count: number(server.tools) })}` : null),
+      h("code", { class: "launch", title: server.launch }, server.launch),
+      server.state === "up" ? h("p", { class: "quiet" }, [server.version ? `MCP ${server.version}` : null, t("tools.count", { count: number(server.tools) })].filter(Boolean).join(" · ")) : null,
       server.reason ? h("p", { class: "trouble" }, server.reason) : null,
       this.#doors(server),
       server.refused.length ? h("details", {}, h("summary", {}, t("tools.left_out")), h("ul", {}, server.refused.map((line) => h("li", {}, line)))) : null,
@@ -57,9 +59,10 @@ class Tools extends Part {
       }
     };
     const is_off = server.state === "off";
+    const log = (how) => async () => { await how(server); this.load(); };
     return h("div", { class: "actions" },
       server.switchable ? h("label", { class: "check switch" }, h("input", { type: "checkbox", role: "switch", "aria-label": `${server.name}: ${t("tools.on")}`, checked: !is_off, onchange: (event) => set_on(event.target.checked) }), t("tools.on")) : h("small", {}, t("tools.off_by_configuration")),
-      server.takes_login && !is_off ? [h("button", { type: "button", onclick: () => logIn(server) }, t("tools.login")), h("button", { type: "button", class: "plain", onclick: () => logOut(server) }, t("tools.logout"))] : null);
+      server.takes_login && !is_off ? [h("button", { type: "button", class: server.state === "down" ? "primary" : null, onclick: log(logIn) }, t("tools.login")), h("button", { type: "button", class: "plain", onclick: log(logOut) }, t("tools.logout"))] : null);
   }
 
   #offers(server, { resources, prompts }) {

@@ -32,6 +32,8 @@ export default {
   "research.follow_up": "Follow up",
   "research.after": "This goes on from an earlier question: {question}",
   "research.again": "Research again",
+  "research.exports": "Export",
+  "research.report": "Report",
   "research.export": "Export as {format}",
   "research.budget": "Budget",
   "research.scores": "Scores by round",

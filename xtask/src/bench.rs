@@ -43,9 +43,9 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     let repository = crate::gate::root();
     let target = target_folder(&repository)?;
     cargo(&repository, &["build", "--release", "--package", "saem", "--package", "bench"])?;
-    // What speaks MCP or A2A is there for the tests already.
+    // What speaks MCP or A2A, or drives a browser, is there for the tests already.
     let (python, node) = match name {
-        "mcp" | "a2a" => {
+        "mcp" | "a2a" | "page" => {
             let folder = crate::python::test_peers()?;
             let environment = if name == "a2a" { "a2a-agent/bin/python" } else { "bin/python" };
             (folder.join(environment), Some(crate::node::peers(&folder.join("node"))?))

@@ -40,6 +40,9 @@ usage: cargo xtask CHORE
                     a scripted research run with its journal, beside a group chat of Microsoft Agent Framework
   bench extract [--rounds N]
                     the main text of public web pages against what people marked, beside trafilatura
+  bench page [--visits N]
+                    the page with the demo's documents in a browser that has nothing of it: when it can be used, what it
+                    fetched; 40 visits unless said
   eval copilot-model [--threads N]
                     ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
                     evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
         ["conformance", "mcp", arguments @ ..] => conformance::run(arguments),
         [
             "bench",
-            name @ ("search" | "ingest" | "turn" | "mcp" | "a2a" | "research" | "extract"),
+            name @ ("search" | "ingest" | "turn" | "mcp" | "a2a" | "research" | "extract" | "page"),
             rest @ ..,
         ] => bench::run(name, rest),
         ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),

@@ -6,6 +6,7 @@
 
 mod a2a;
 mod agents;
+mod readers;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -117,7 +118,8 @@ pub(crate) enum Others {
     Never,
 }
 
-/// What the tests use: an environment of Python, in its folder `node` the packages of npm, and beside it clients of A2A, one of them a program.
+/// What the tests use: an environment of Python, in its folder `node` the packages of npm, and beside it readers of reports and clients of A2A, one of
+/// them a program.
 pub(crate) fn test_peers() -> Result<PathBuf> {
     let folder = target_folder(&crate::gate::root())?.join("test-peers");
     peers(&folder, TEST_PEERS)?;
@@ -128,6 +130,7 @@ pub(crate) fn test_peers() -> Result<PathBuf> {
     }
     peers(&folder.join("a2a-agent"), agents::A2A)?;
     peers(&folder.join("a2a-agent-0.3"), agents::OLD_A2A)?;
+    peers(&folder.join("report-readers"), readers::REPORTS)?;
     crate::rust::a2a_client(&folder.join("a2a-cli"))?;
     Ok(folder)
 }

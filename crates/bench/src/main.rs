@@ -1,5 +1,5 @@
 //! Measures Saem beside its peers on the same work in one run: `cargo xtask bench search`, `… ingest`, `… turn`, `… mcp`, `… a2a`,
-//! `… research` and `… extract`.
+//! `… research`, `… extract` and `… page`.
 #![expect(
     clippy::disallowed_methods,
     reason = "a bench takes the time, and the environment tells it where things are"
@@ -12,6 +12,7 @@ mod extraction;
 mod http;
 mod ingest;
 mod mcp;
+mod page;
 mod peer;
 mod report;
 mod research;
@@ -45,9 +46,10 @@ usage: bench search [--vectors N] [--rounds N]   |   bench ingest [--documents N
    |   bench research [--runs N] [--rounds N]
    |   bench extract [--rounds N]
    |   bench a2a [--requests N] [--rounds N]
+   |   bench page [--visits N]
 
-The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, for mcp and a2a BENCH_NODE and BENCH_PACKAGES, and for a2a
-BENCH_OFFICIAL.";
+The environment names what is needed: BENCH_SAEM, BENCH_PYTHON, BENCH_DATA, for mcp, a2a and page BENCH_NODE and BENCH_PACKAGES, and for
+a2a BENCH_OFFICIAL.";
 
 #[expect(clippy::print_stderr, reason = "a bench talks to the person who started it")]
 fn main() -> ExitCode {
@@ -127,6 +129,11 @@ fn run() -> Result<()> {
                 official: named("BENCH_OFFICIAL")?,
             },
             &a2a::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
+        ),
+        Some("page") => page::run(
+            &places()?,
+            &mcp::Packages { node: named("BENCH_NODE")?, folder: named("BENCH_PACKAGES")? },
+            &page::Size { visits: number("--visits", 40)? },
         ),
         // One of the peers of `bench mcp`, which starts it.
         Some("bare-mcp") => {

@@ -20,11 +20,16 @@ pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
 
 /// The time within which this share of the calls was done, in milliseconds.
 pub(crate) fn percentile(times: &[Duration], share: f64) -> f64 {
-    let mut times = times.to_vec();
-    times.sort();
-    let place = (share * times.len() as f64).ceil() as usize;
-    let time = times.get(place.saturating_sub(1)).copied().unwrap_or_default();
-    time.as_secs_f64() * 1000.0
+    let times: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1000.0).collect();
+    share_of(&times, share)
+}
+
+/// The figure that this share of all is no larger than; zero of none.
+pub(crate) fn share_of(figures: &[f64], share: f64) -> f64 {
+    let mut figures = figures.to_vec();
+    figures.sort_by(f64::total_cmp);
+    let place = (share * figures.len() as f64).ceil() as usize;
+    figures.get(place.saturating_sub(1)).copied().unwrap_or_default()
 }
 
 /// Says something to the person who waits.

@@ -35,7 +35,7 @@ pub use handler::Lending;
 pub(crate) use host::digest;
 pub use host::{Catalogue, Entry, Host, HostParts, HostRules, ServerLine, ServerState};
 pub use limits::{Launcher, ProgramLimits, become_program};
-pub use relay::LoginBegun;
+pub use relay::{LoginBegun, Return};
 pub use settings::{Launch, ServerSettings, Waits};
 
 pub use self::connection::{Progress, PromptLine, ResourceLine};

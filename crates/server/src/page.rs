@@ -211,4 +211,42 @@ mod tests {
             assert!(page.files.contains_key(path), "{path}");
         }
     }
+
+    /// The files that a module imports at once, by their paths.
+    fn imported(path: &str) -> Vec<String> {
+        let (_, bytes) = FILES.iter().find(|(known, _)| *known == path).unwrap();
+        let text = std::str::from_utf8(bytes).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("import "));
+        let named = lines.filter_map(|line| line.split('"').nth(1)).map(|name| {
+            let mut folders: Vec<&str> = path.split('/').collect();
+            folders.pop();
+            for step in name.split('/') {
+                match step {
+                    "." => {}
+                    ".." => _ = folders.pop(),
+                    step => folders.push(step),
+                }
+            }
+            folders.join("/")
+        });
+        named.collect()
+    }
+
+    #[test]
+    fn all_modules_of_the_first_room_are_fetched_at_once() {
+        let mut wanted = vec!["app.js".to_owned()];
+        let mut place = 0;
+        while let Some(path) = wanted.get(place).cloned() {
+            let new: Vec<String> =
+                imported(&path).into_iter().filter(|path| !wanted.contains(path)).collect();
+            wanted.extend(new);
+            place += 1;
+        }
+        assert!(wanted.len() > 15, "{wanted:?}");
+        for path in &wanted {
+            // A module that only another one names is asked for after that has come.
+            let is_named = INDEX.contains(&format!("href=\"/page/{EDITION}/{path}\""));
+            assert!(is_named || path == "app.js", "{path} has no modulepreload");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{CheckVerdict, Moment, ProviderId, Share, Uuid};
 use crate::language::Language;
+use crate::tools::suspicion::clean;
 
 /// A report. Everything in it that is cited was found by Saem: a model only names the numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -256,6 +257,16 @@ impl Report {
 
 pub(super) fn is_korean(language: Language) -> bool {
     matches!(language, Language::Korean | Language::Mixed)
+}
+
+/// What a reader can see of a text: no letters that hide or turn others, no signs that steer a terminal or break a file.
+fn seen(text: &str) -> String {
+    clean(text).replace(['\u{FFFE}', '\u{FFFF}'], "")
+}
+
+/// The same on one line.
+fn one_line(text: &str) -> String {
+    seen(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The words around what was found.

@@ -27,6 +27,40 @@ pub enum LoginBegun {
     Page { address: String },
 }
 
+/// Where a browser comes back to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Return {
+    /// A program of the caller, which listens on the browser's own machine.
+    ToProgram(String),
+    /// Our own page, under the address that the browser has it from: whoever says so has checked that it is ours.
+    ToPage(String),
+}
+
+impl Return {
+    fn address(&self) -> &str {
+        match self {
+            Self::ToProgram(address) | Self::ToPage(address) => address,
+        }
+    }
+
+    /// A code that is sent anywhere else, or that others can read on its way, is somebody else's.
+    fn is_safe(&self) -> bool {
+        let Ok(url) = reqwest::Url::parse(self.address()) else { return false };
+        let is_plain =
+            url.username().is_empty() && url.query().is_none() && url.fragment().is_none();
+        let is_near = matches!(url.host_str(), Some("127.0.0.1" | "[::1]"));
+        is_plain
+            && match self {
+                Self::ToProgram(_) => url.scheme() == "http" && is_near,
+                Self::ToPage(_) => match url.scheme() {
+                    "https" => true,
+                    "http" => is_near || url.host_str() == Some("localhost"),
+                    _ => false,
+                },
+            }
+    }
+}
+
 type Outcome = Result<bool, EngineError>;
 /// Tenant, caller and server.
 type Key = (TenantId, String, ServerId);
@@ -62,21 +96,22 @@ impl Relays {
 }
 
 impl Host {
-    /// Begins a login at a server for somebody whose browser comes back to `redirect`, an address of that machine.
+    /// Begins a login at a server for somebody whose browser comes back to a program of theirs, or to our page.
     pub async fn begin_login(
         &self,
         principal: &Principal,
         server: &ServerId,
-        redirect: &str,
+        comes_back: &Return,
         scopes: Vec<String>,
     ) -> Result<LoginBegun, EngineError> {
-        if !is_own_machine(redirect) {
-            let why = "a browser is sent back to its own machine alone: http://127.0.0.1:PORT/…";
+        if !comes_back.is_safe() {
+            let why = "a browser is sent back to its own machine (http://127.0.0.1:PORT/…) or to this server's page, \
+                which has to come over https, alone";
             return Err(EngineError::Refused(why.to_owned()));
         }
         let ((show, page), (back, came)) = (oneshot::channel(), oneshot::channel());
         let ends = Mutex::new(Some((show, came)));
-        let browser = Arc::new(Relay { redirect: redirect.to_owned(), ends });
+        let browser = Arc::new(Relay { redirect: comes_back.address().to_owned(), ends });
         let (tell, mut outcome) = oneshot::channel();
         let (host, who, id) = (self.clone(), principal.clone(), server.clone());
         let stopping = self.parts.tasks.stopping();
@@ -122,13 +157,6 @@ fn key(principal: &Principal, server: &ServerId) -> Key {
     (principal.tenant.clone(), principal.name.clone(), server.clone())
 }
 
-/// A code that is sent anywhere else is somebody else's.
-fn is_own_machine(redirect: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(redirect) else { return false };
-    let is_plain = url.username().is_empty() && url.query().is_none() && url.fragment().is_none();
-    url.scheme() == "http" && is_plain && matches!(url.host_str(), Some("127.0.0.1" | "[::1]"))
-}
-
 type Ends = (oneshot::Sender<String>, oneshot::Receiver<String>);
 
 /// A browser that is somewhere else; it goes to one page.
@@ -159,20 +187,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_browser_comes_back_to_its_own_machine_alone() {
+    fn a_browser_comes_back_to_its_own_machine_or_to_our_page_alone() {
+        let to_program = |address: &str| Return::ToProgram(address.to_owned()).is_safe();
+        let to_page = |address: &str| Return::ToPage(address.to_owned()).is_safe();
         for good in ["http://127.0.0.1:8734/callback", "http://[::1]:9/x"] {
-            assert!(is_own_machine(good), "{good}");
+            assert!(to_program(good) && to_page(good), "{good}");
+        }
+        for good in ["https://saem.example.com/", "http://localhost:7777/"] {
+            assert!(to_page(good) && !to_program(good), "{good}");
         }
         for bad in [
-            "https://evil.net/callback",
+            "http://saem.example.com/",
             "http://127.0.0.1.evil.net/callback",
             "http://localhost.evil.net/",
             "http://127.0.0.1@evil.net/",
             "http://evil.net#127.0.0.1",
+            "https://saem.example.com/?to=evil.net",
             "javascript:alert(1)",
             "",
         ] {
-            assert!(!is_own_machine(bad), "{bad}");
+            assert!(!to_program(bad) && !to_page(bad), "{bad}");
         }
     }
 }

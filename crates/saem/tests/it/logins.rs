@@ -16,11 +16,11 @@ use url::Url;
 use crate::world::{PATIENCE, World, shown};
 
 /// What every secret of the server begins with: wherever it turns up, something has leaked.
-const SECRET: &str = "hush-hush";
+pub(crate) const SECRET: &str = "hush-hush";
 
 /// A server of tools that wants to know who comes, and its login beside it.
-struct Guarded {
-    address: String,
+pub(crate) struct Guarded {
+    pub(crate) address: String,
     state: Arc<Mutex<State>>,
     _tasks: JoinSet<()>,
 }
@@ -33,6 +33,8 @@ struct State {
     refresh: BTreeSet<String>,
     issued: usize,
     renewed: usize,
+    /// Whether its page asks; else everybody is let in at once.
+    asks: bool,
     /// An address that it gives in place of one of its own.
     lie: Option<(&'static str, &'static str)>,
 }
@@ -58,9 +60,18 @@ type Reply = (&'static str, Vec<(&'static str, String)>, Value);
 
 impl Guarded {
     async fn start() -> Self {
+        Self::start_as(State::default()).await
+    }
+
+    /// One that shows a person a page, with a link to let Saem in and one to refuse.
+    pub(crate) async fn asking() -> Self {
+        Self::start_as(State { asks: true, ..State::default() }).await
+    }
+
+    async fn start_as(state: State) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let state: Arc<Mutex<State>> = Arc::default();
+        let state = Arc::new(Mutex::new(state));
         let (shared, own) = (Arc::clone(&state), address.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
@@ -86,12 +97,16 @@ async fn serve(stream: TcpStream, own: String, state: Arc<Mutex<State>>) {
     let mut stream = BufReader::new(stream);
     while let Some(request) = next(&mut stream).await {
         let (status, headers, body) = answer(&request, &own, &state);
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (kind, body) = match body {
+            Value::Null => ("application/json", String::new()),
+            Value::String(page) => ("text/html", page),
+            other => ("application/json", other.to_string()),
+        };
         let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        head.push_str("content-type: application/json\r\n\r\n");
+        head.push_str(&format!("content-type: {kind}\r\n\r\n"));
         if stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).await.is_err() {
             return;
         }
@@ -163,16 +178,33 @@ fn answer(request: &Request, own: &str, state: &Mutex<State>) -> Reply {
     }
 }
 
-/// The person says yes at once.
+/// The person says yes, or is asked first.
 fn authorize(url: &Url, own: &str, state: &mut State) -> Reply {
     let asked: HashMap<String, String> = url.query_pairs().into_owned().collect();
     assert_eq!(asked["code_challenge_method"], "S256");
     assert_eq!(asked["resource"], format!("{own}/mcp"));
+    let refusal = match asked.get("said").map(String::as_str) {
+        None if state.asks => {
+            let link = |said: &str, words: &str| format!("<a href='{url}&said={said}'>{words}</a>");
+            let page = format!(
+                "<!doctype html><title>Garden</title><h1>May Saem see your garden?</h1><p>{} {}",
+                link("yes", "Let it in"),
+                link("no", "Refuse")
+            );
+            return ("200 OK", Vec::new(), json!(page));
+        }
+        Some("no") => Some("access_denied"),
+        _ => None,
+    };
     let code = format!("{SECRET}-code-{}", state.codes.len());
     state.codes.insert(code.clone(), asked["code_challenge"].clone());
     let mut back = Url::parse(&asked["redirect_uri"]).unwrap();
+    let (name, said) = match refusal {
+        Some(error) => ("error", error),
+        None => ("code", code.as_str()),
+    };
     back.query_pairs_mut()
-        .append_pair("code", &code)
+        .append_pair(name, said)
         .append_pair("state", &asked["state"])
         .append_pair("iss", own);
     ("302 Found", vec![("location", back.to_string())], Value::Null)
@@ -230,7 +262,7 @@ fn tool(body: &[u8]) -> Reply {
     }
 }
 
-fn world(guarded: &Guarded) -> World {
+pub(crate) fn world(guarded: &Guarded) -> World {
     let world = World::new();
     std::fs::create_dir_all(world.data()).unwrap();
     let server = json!({ "url": format!("{}/mcp", guarded.address) });
@@ -280,7 +312,7 @@ fn look(world: &World) -> String {
 }
 
 /// Every file of a folder.
-fn check_nothing_is_readable(folder: &Path) {
+pub(crate) fn check_nothing_is_readable(folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         if path.is_dir() {

@@ -37,6 +37,7 @@ mod openai_client;
 mod page;
 mod peers;
 mod real_model;
+mod report_files;
 mod research;
 mod research_served;
 mod research_ways;

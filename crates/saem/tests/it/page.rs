@@ -12,6 +12,7 @@ use tokio::process::Command;
 
 use crate::agents;
 use crate::chat::{borrowed, model_settings, played, small};
+use crate::logins::{self, Guarded};
 use crate::peers::{agent, node, package, script_path};
 use crate::research;
 use crate::tenants::key;
@@ -21,8 +22,8 @@ use crate::world::{Served, World, shown};
 /// A walk through rooms on a busy machine: far more than it takes, so that only a hang ends here.
 const WALK_MAX: Duration = Duration::from_secs(240);
 
-/// Has a browser walk by a script of this folder; `more` is what the script wants to know.
-async fn walk(world: &World, served: &Served, name: &str, more: Value) {
+/// Has a browser walk by a script of this folder; `more` is what the script wants to know. Gives what the script says.
+async fn walk(world: &World, served: &Served, name: &str, more: Value) -> String {
     let mut command = Command::new(node());
     command.arg(script_path("page").join(name)).stdin(Stdio::null());
     command.env("ADDRESS", &served.address).env("NODE_MODULES", package(""));
@@ -32,6 +33,7 @@ async fn walk(world: &World, served: &Served, name: &str, more: Value) {
     let output = tokio::time::timeout(WALK_MAX, command.kill_on_drop(true).output()).await;
     let output = output.expect("the walk comes to an end").unwrap();
     assert!(output.status.success(), "{name}: {}", shown(&output));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Where pictures go: beside what is built, or into the docs where somebody wants them anew.
@@ -96,6 +98,26 @@ async fn a_tool_that_has_changed_is_off_until_somebody_accepts_it_on_the_page() 
     std::fs::write(&path, changed).unwrap();
     let served = world.serve().await;
     walk(&world, &served, "drift.mjs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_server_of_tools_is_as_it_was_left_after_a_restart() {
+    let world = tools::world();
+    for is_on in [true, false, true] {
+        let mut served = world.serve().await;
+        walk(&world, &served, "switch.mjs", json!({"is_on": is_on})).await;
+        served.child.kill().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn somebody_logs_in_at_a_server_of_tools_on_its_own_page() {
+    let guarded = Guarded::asking().await;
+    let world = logins::world(&guarded);
+    let served = world.serve().await;
+    let more = json!({"guarded": guarded.address, "secret": logins::SECRET});
+    walk(&world, &served, "login.mjs", more).await;
+    logins::check_nothing_is_readable(&world.data());
 }
 
 /// Lets the guard's strangers be at this address of this machine.
@@ -193,6 +215,27 @@ async fn a_run_is_planned_with_a_person_watched_over_a_cut_network_and_read() {
     walk(&world, &served, "research.mjs", json!({"question": research::QUESTION})).await;
 }
 
+#[tokio::test]
+async fn a_run_is_finished_early_and_its_report_says_so() {
+    let world = research::library();
+    // Slow enough for a person to come in between, and never content.
+    let model = ModelServer::answering(Duration::from_secs(2), |request| {
+        let name = request["response_format"]["json_schema"]["name"].as_str();
+        let more = json!({
+            "relevance": 0.9, "coverage": 0.2, "needs_more_search": true, "feedback": "more",
+            "more_keywords": ["budget mail"], "structure": ["Alerts", "Costs"],
+        });
+        match name {
+            Some("assessment") => Answer::text(more.to_string()),
+            _ => research::played(request),
+        }
+    })
+    .await;
+    let settings = model_settings(&model.base_url);
+    let served = world.serve_with(&borrowed(&settings)).await;
+    walk(&world, &served, "finish.mjs", json!({"question": research::QUESTION})).await;
+}
+
 /// What a hostile answer tries: scripts, handlers, addresses that run or fetch, styles, letters that hide.
 const HOSTILE: &str = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"> \
     ![x](http://attacker.invalid/leak.png) [click](javascript:window.pwned=1) \
@@ -251,6 +294,13 @@ async fn long_lists_scroll_and_the_first_load_is_small_and_quick() {
     long::fill(&world, "long", TURNS, 10_000).await;
     let served = world.serve().await;
     walk(&world, &served, "sizes.mjs", json!({"session": "long", "turns": TURNS})).await;
+}
+
+#[tokio::test]
+async fn a_chat_can_be_used_by_somebody_who_was_never_here() {
+    let world = World::new();
+    let served = world.serve().await;
+    println!("{}", walk(&world, &served, "ready.mjs", json!({})).await);
 }
 
 /// What the demo's documents say of a budget that is left over.

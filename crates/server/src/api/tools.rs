@@ -9,9 +9,9 @@ use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::policy::{Attendance, Influence};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use engine::tools::{CallError, Caller as ToolCaller};
-use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use engine::tools::{CallError, Caller as ToolCaller, Return};
+use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -324,11 +324,25 @@ async fn log_in(
     State(api): State<Api>,
     caller: Caller,
     Path(id): Path<String>,
+    headers: HeaderMap,
     Json(body): Json<ToolLoginBody>,
 ) -> Result<Json<LoginBegunBody>, Problem> {
     let id: ServerId = read_id(&id, "server")?;
-    let begun = Box::pin(api.host.begin_login(&caller, &id, &body.redirect, body.scopes)).await?;
+    let comes_back = comes_back(body.redirect, &headers);
+    let begun = Box::pin(api.host.begin_login(&caller, &id, &comes_back, body.scopes)).await?;
     Ok(Json(begun.into()))
+}
+
+/// Where a browser comes back to: our page, if it is our page that asks, under the name that the guard has found to be ours.
+fn comes_back(redirect: String, headers: &HeaderMap) -> Return {
+    let said = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let (origin, host) = (said(ORIGIN), said(HOST));
+    let place = origin.and_then(|origin| origin.split_once("://")).map(|(_, place)| place);
+    let is_our_page = place.is_some() && place == host;
+    match origin.filter(|_| is_our_page).and_then(|origin| redirect.strip_prefix(origin)) {
+        Some("/") => Return::ToPage(redirect),
+        _ => Return::ToProgram(redirect),
+    }
 }
 
 async fn finish_login(
@@ -413,4 +427,33 @@ async fn export(
         }
     }
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], lines).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_browser_comes_back_to_our_page_only_if_our_page_asks() {
+        let check = |redirect: &str, origin: &str, host: &'static str, is_page: bool| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            if !origin.is_empty() {
+                headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
+            }
+            let expected = match is_page {
+                true => Return::ToPage(redirect.to_owned()),
+                false => Return::ToProgram(redirect.to_owned()),
+            };
+            assert_eq!(comes_back(redirect.to_owned(), &headers), expected, "{redirect} {origin}");
+        };
+        let page = "https://saem.example.com";
+        check("https://saem.example.com/", page, "saem.example.com", true);
+        check("https://saem.example.com/elsewhere", page, "saem.example.com", false);
+        check("https://saem.example.com.evil.net/", page, "saem.example.com", false);
+        check("https://evil.net/", "https://evil.net", "saem.example.com", false);
+        check("https://saem.example.com/", "", "saem.example.com", false);
+    }
 }

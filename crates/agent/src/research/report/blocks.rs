@@ -1,6 +1,6 @@
 //! What a report is made of when it is set on paper: blocks of pieces, the same for every paper form.
 
-use super::{CitedSource, Claim, Report};
+use super::{CitedSource, Claim, Report, one_line as line};
 
 /// A paragraph of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,12 +102,4 @@ fn listed(report: &Report, source: &CitedSource) -> Vec<Piece> {
     let accessed =
         format!("{published} · {} {} ({})", words.accessed, source.accessed, source.provider);
     vec![Piece::Strong(line(title)), Piece::Plain(" · ".to_owned()), place, Piece::Plain(accessed)]
-}
-
-/// The same on one line, without the signs that steer a terminal or break a file of XML.
-fn line(text: &str) -> String {
-    let shown: String =
-        text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-    let shown = shown.replace(['\u{FFFE}', '\u{FFFF}'], "");
-    shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }

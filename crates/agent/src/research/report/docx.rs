@@ -2,8 +2,8 @@
 
 mod archive;
 
-use super::Report;
 use super::blocks::{Block, Piece, blocks};
+use super::{Report, one_line};
 
 /// What each part is.
 const TYPES: &str = r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -41,7 +41,7 @@ pub(super) fn report(report: &Report) -> Vec<u8> {
          xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><dc:title>{}</dc:title>\
          <dc:creator>Saem</dc:creator><dc:language>{}</dc:language>\
          <dcterms:created xsi:type=\"dcterms:W3CDTF\">{}</dcterms:created></cp:coreProperties>",
-        escaped(report.question.trim()),
+        escaped(&one_line(&report.question)),
         report.words_of().language,
         report.made_at
     );

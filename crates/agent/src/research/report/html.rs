@@ -1,6 +1,6 @@
 //! A report as a page.
 
-use super::{CitedSource, Claim, Report};
+use super::{CitedSource, Claim, Report, seen};
 
 /// How the page looks; small, and the same wherever it is opened.
 const STYLE: &str = "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;\
@@ -94,7 +94,7 @@ fn listed(report: &Report, number: usize, source: &CitedSource) -> String {
 
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in seen(text).chars() {
         match letter {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),

@@ -1,6 +1,6 @@
 //! A report as Markdown.
 
-use super::{CitedSource, Claim, Report};
+use super::{CitedSource, Claim, Report, one_line};
 
 pub(super) fn report(report: &Report) -> String {
     let words = report.words_of();
@@ -48,7 +48,7 @@ fn claimed(report: &Report, claim: &Claim) -> String {
         true => String::new(),
         false => format!(" *({})*", report.words_of().unsupported),
     };
-    format!("{}{blank}{numbers}{mark}", plain(claim.text.trim()))
+    format!("{}{blank}{numbers}{mark}", line(&claim.text))
 }
 
 fn listed(report: &Report, source: &CitedSource) -> String {
@@ -70,12 +70,51 @@ fn listed(report: &Report, source: &CitedSource) -> String {
     )
 }
 
-/// Text of others as Markdown that says the same: no tag of it is one here.
-fn plain(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
+/// Text of others on one line, as Markdown that says the same: nothing in it is a tag, a link, a picture or a list.
+fn line(text: &str) -> String {
+    let text = one_line(text);
+    let mut escaped = String::with_capacity(text.len());
+    if begins_a_block(&text) {
+        escaped.push('\\');
+    }
+    let mut before = ' ';
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '\\' | '`' | '*' | '[' | ']' | '~' => escaped.extend(['\\', letter]),
+            // Within a word it is a letter like others.
+            '_' if before.is_alphanumeric()
+                && letters.peek().is_some_and(|next| next.is_alphanumeric()) =>
+            {
+                escaped.push('_');
+            }
+            '_' => escaped.push_str("\\_"),
+            letter => escaped.push(letter),
+        }
+        before = letter;
+    }
+    // The number of a list is escaped behind it.
+    if let Some(digits) = list_number(&text) {
+        escaped.insert(digits, '\\');
+    }
+    escaped
 }
 
-/// The same on one line.
-fn line(text: &str) -> String {
-    plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+/// Whether a line that begins so is a heading, a quote, a rule or an item of a list.
+fn begins_a_block(text: &str) -> bool {
+    match text.split_at_checked(1) {
+        Some(("#" | ">", _)) => true,
+        Some(("-" | "+", rest)) => rest.is_empty() || rest.starts_with([' ', '-']),
+        _ => false,
+    }
+}
+
+/// How many digits the number has, if a line begins with that of a list.
+fn list_number(text: &str) -> Option<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = text.get(digits..)?.strip_prefix(['.', ')'])?;
+    let is_item = digits > 0 && (behind.is_empty() || behind.starts_with(' '));
+    is_item.then_some(digits)
 }

@@ -4,8 +4,8 @@
 mod page;
 mod type_set;
 
-use super::Report;
 use super::blocks::blocks;
+use super::{Report, one_line};
 use page::{Leads, Page};
 use type_set::{FIRST_CODE, WIDTHS};
 
@@ -138,7 +138,7 @@ impl File {
             INFO,
             &format!(
                 "<< /Title {} /Producer (Saem) /CreationDate (D:{made}Z) >>",
-                utf_16(report.question.trim())
+                utf_16(&one_line(&report.question))
             ),
         );
     }

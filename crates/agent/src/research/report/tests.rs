@@ -84,6 +84,27 @@ fn a_page_shows_what_others_wrote_as_text_and_links_to_the_web_alone() {
 }
 
 #[test]
+fn what_others_wrote_is_text_in_markdown() {
+    for (text, expected) in [
+        ("a *b* `c` snake_case _d_", r"a \*b\* \`c\` snake_case \_d\_"),
+        ("![x](http://evil.net/y) ~~z~~", r"!\[x\](http://evil.net/y) \~\~z\~\~"),
+        ("1. one\n2. two", r"1\. one 2. two"),
+        ("12) twelve", r"12\) twelve"),
+        ("# one", r"\# one"),
+        ("- one", r"\- one"),
+        (r"C:\x", r"C:\\x"),
+        ("3.5 dollars", "3.5 dollars"),
+        ("-5 % _", r"-5 % \_"),
+        ("in\u{200b}visible \u{202e}turned\u{7}", "invisible turned"),
+    ] {
+        let mut report = sample();
+        report.sections[0].claims[0].text = text.to_owned();
+        let markdown = report.to_markdown();
+        assert!(markdown.contains(&format!("\n{expected} [1]\n")), "{text}: {markdown}");
+    }
+}
+
+#[test]
 fn a_korean_question_gets_a_korean_report() {
     let mut report = sample();
     report.question = "알림은 언제 오나요?".to_owned();

@@ -25,28 +25,29 @@ export async function walk(steps, options = {}) {
   }
 }
 
-/** A visitor with a page of their own. */
-export async function visit(browser, { width = 1280, height = 820, locale = "en-GB", theme = "light", expected = [] } = {}) {
+/** A visitor with a page of their own; `also` names servers besides ours that the visitor may go to. */
+export async function visit(browser, { width = 1280, height = 820, locale = "en-GB", theme = "light", expected = [], also = [] } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, locale, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address });
   if (process.env.WEB) await fromFolder(context, process.env.WEB);
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE);
+  context.setDefaultTimeout(PATIENCE);
   const faults = [];
   const isExpected = (text) => expected.some((part) => text.includes(part));
-  page.on("console", (line) => {
-    const text = `${line.text()} (${line.location().url})`;
-    if (line.type() === "error" && !isExpected(text)) faults.push(`console: ${text}`);
-  });
-  page.on("pageerror", (error) => faults.push(`script: ${error.stack}`));
-  page.on("request", (request) => {
-    const url = request.url();
-    if (!url.startsWith(`${address}/`) && !url.startsWith("blob:") && !url.startsWith("data:")) faults.push(`reached out: ${url}`);
-  });
-  page.on("dialog", (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  const isOurs = (url) => [address, ...also].some((known) => url.startsWith(`${known}/`)) || url.startsWith("blob:") || url.startsWith("data:");
+  const watch = (page) => {
+    page.on("console", (line) => {
+      const text = `${line.text()} (${line.location().url})`;
+      if (line.type() === "error" && !isExpected(text)) faults.push(`console: ${text}`);
+    });
+    page.on("pageerror", (error) => faults.push(`script: ${error.stack}`));
+    page.on("request", (request) => { if (!isOurs(request.url())) faults.push(`reached out: ${request.url()}`); });
+    page.on("dialog", (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+    return page;
+  };
+  const page = watch(await context.newPage());
   const go = (room = "") => page.goto(`${address}/#/${room}`);
   const allWell = () => assert.deepEqual(faults, []);
-  return { browser, context, page, go, allWell, faults };
+  return { browser, context, page, go, watch, allWell, faults };
 }
 
 /** For whoever works on the page: its files as they are in this folder, not as they were when the binary was built. */

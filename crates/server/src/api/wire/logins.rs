@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolLoginBody {
-    /// Where the browser is sent back to: an address of its own machine, such as `http://127.0.0.1:8734/callback`.
+    /// Where the browser is sent back to: an address of its own machine, such as `http://127.0.0.1:8734/callback`, or, if our page
+    /// asks, that page.
     pub redirect: String,
     /// What to ask for; what the server says, if left out.
     #[serde(default)]
