@@ -38,6 +38,7 @@ mod page;
 mod peers;
 mod real_model;
 mod research;
+mod research_called;
 mod research_served;
 mod research_ways;
 mod running;
