@@ -196,7 +196,7 @@ impl Callees {
             }
         }
         let called = self.host.call(&caller, &tool.name, arguments, None).await;
-        let output = called.map_err(|error| of_call(&error))?;
+        let output = called.map_err(|error| sent(of_call(&error)))?;
         match output.is_error {
             true => Err(Failure::new(
                 ErrorType::ApiError,
@@ -218,8 +218,8 @@ impl Callees {
         let agent = self.agent(peers, &behalf.tenant, name).await.map_err(failed)?;
         let order = Order { hops: behalf.hops, ..Order::text(asking.query) };
         tracing::info!(agent = name, by = behalf.principal, run = %behalf.run, "a run asks an agent");
-        let sent = agent.ask(order, &mut |_| {}).await.map_err(failed)?;
-        answer(name, &sent)
+        let answered = agent.ask(order, &mut |_| {}).await;
+        answer(name, &answered.map_err(|error| sent(failed(error)))?)
     }
 
     async fn agent(
@@ -362,6 +362,11 @@ fn answer(name: &str, sent: &Sent) -> Result<ToolOutput, Failure> {
 /// Whoever failed so is left alone for the rest of the run.
 fn final_failure(message: String) -> Failure {
     Failure { is_final: true, ..Failure::new(ErrorType::ApiError, message) }
+}
+
+/// A failure after something was sent: what time would mend may have happened before the connection broke.
+fn sent(failure: Failure) -> Failure {
+    Failure { is_unsure: failure.is_unsure || failure.is_passing, ..failure }
 }
 
 fn unsure(error_type: ErrorType, message: String) -> Failure {

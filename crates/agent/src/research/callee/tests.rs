@@ -128,8 +128,8 @@ fn a_hostile_answer_stays_bounded_and_visible() {
     let much = hits(&tool(), "q", &text(&"샘\u{1b}[2J\u{202e} ".repeat(RESULT_BYTES_MAX / 4)), 8);
     assert!(much[0].text.len() <= TEXT_BYTES_MAX);
     assert!(!much[0].text.contains(['\u{1b}', '\u{202e}']));
-    let deep = (0..2_000)
-        .fold(json!({"title": "x", "url": "https://a.example"}), |inner, _| json!([inner]));
+    let deep =
+        (0..100).fold(json!({"title": "x", "url": "https://a.example"}), |inner, _| json!([inner]));
     assert!(hits(&tool(), "q", &data(deep), 8).iter().all(|hit| !hit.is_summary));
     let row =
         json!({"title": "a\nb\u{7}", "url": "https://a.example/ x", "text": "y".repeat(9_999)});

@@ -1,6 +1,9 @@
 //! Runs that search with tools and agents: what those return is quoted, what needs a yes is asked about, and nothing
 //! that may do harm is done twice.
 
+mod interrupted;
+mod permitted;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -252,9 +255,14 @@ fn questions(messages: &[AgentMessage]) -> usize {
     messages.iter().filter(is_one).count()
 }
 
-/// Every quote stands where the report says, in what was returned.
+/// There are quotes, and they stand where the report says.
 fn check_quotes(report: &Report, returned: &[&str]) {
     assert!(report.claims().count() > 0, "{}", report.to_markdown());
+    check_places(report, returned);
+}
+
+/// Every quote stands where the report says, in what was returned.
+fn check_places(report: &Report, returned: &[&str]) {
     for citation in report.claims().flat_map(|claim| &claim.citations) {
         assert_eq!(citation.verdict, CheckVerdict::Verified, "{citation:?}");
         let range =
@@ -313,59 +321,6 @@ async fn links_that_a_tool_gives_are_read_as_pages_of_the_web() {
 }
 
 #[tokio::test]
-async fn a_tool_that_needs_a_yes_is_asked_about_once_for_the_run() {
-    let scene = Scene::new(honest(changing()).await, Trust::Untrusted).await;
-    let following = scene.begin(&[TOOL]).await.unwrap();
-    let (messages, last) = answering(following, |question| {
-        assert_eq!(question.provider.as_str(), TOOL);
-        assert!(question.arguments["query"].is_string(), "{question:?}");
-        true
-    })
-    .await;
-    check_quotes(&report(last), &[SAID_BY_TOOL]);
-    assert_eq!(questions(&messages), 1);
-    let calls = scene.asked();
-    assert!(calls.len() > 1, "{calls:?}");
-    let list = ActivityList { limit: 100, ..ActivityList::default() };
-    let noted = scene.host.activity(&scene.world.tenant, list).await.unwrap().items;
-    assert_eq!(noted.len(), calls.len(), "what was only asked about is no call");
-}
-
-#[tokio::test]
-async fn a_tool_that_says_nothing_of_itself_is_asked_about_each_time() {
-    let scene = Scene::new(honest(json!({})).await, Trust::Trusted).await;
-    let (messages, last) = answering(scene.begin(&[TOOL]).await.unwrap(), |_| true).await;
-    check_quotes(&report(last), &[SAID_BY_TOOL]);
-    assert_eq!(questions(&messages), scene.asked().len());
-}
-
-#[tokio::test]
-async fn a_tool_that_may_not_be_called_is_out_for_the_run_and_that_is_told() {
-    let scene = Scene::new(honest(changing()).await, Trust::Untrusted).await;
-    let (messages, last) = answering(scene.begin(&[TOOL, AGENT]).await.unwrap(), |_| false).await;
-    let report = report(last);
-    assert_eq!(scene.server.count("tools/call"), 0);
-    check_quotes(&report, &[SAID_BY_AGENT]);
-    assert_eq!(questions(&messages), 1);
-    let told = errors(&messages);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].error_message.contains("may not be called") && !told[0].recoverable);
-    assert_eq!(told[0].details.as_ref().unwrap()["api"], TOOL);
-    assert!(report.to_markdown().contains("tool:notes__find did not answer"));
-}
-
-#[tokio::test]
-async fn a_question_that_nobody_answers_is_answered_with_no() {
-    let scene = Scene::new(honest(changing()).await, Trust::Untrusted).await;
-    let wanted = Wanted { answer_seconds: Some(0), ..naming(&[TOOL, AGENT]) };
-    let begun = scene.world.process().begin(&scene.world.tenant, wanted).await.unwrap();
-    let (messages, last) = to_the_end(begun).await;
-    check_quotes(&report(last), &[SAID_BY_AGENT]);
-    assert_eq!(scene.server.count("tools/call"), 0);
-    assert!(errors(&messages)[0].error_message.contains("nobody answered in time"));
-}
-
-#[tokio::test]
 async fn what_cannot_be_searched_is_refused_when_the_run_is_made_and_says_what_is_there() {
     let string = json!({ "type": "string" });
     let mut greedy = tool("greedy", &reading());
@@ -378,7 +333,10 @@ async fn what_cannot_be_searched_is_refused_when_the_run_is_made_and_says_what_i
     let scene = Scene::new(server, Trust::Trusted).await;
     for (source, words) in [
         ("tool:nobody__find", "there is no such server; there are notes, old"),
-        ("tool:notes__fined", "has no such tool that is switched on; there are notes__find"),
+        (
+            "tool:notes__fined",
+            "has no such tool that is switched on; there are notes__deaf, notes__find",
+        ),
         ("tool:notes__hidden", "has no such tool that is switched on"),
         ("tool:old__find", "the server old is switched off"),
         ("tool:notes__greedy", "it needs path besides query"),
@@ -477,76 +435,4 @@ fn answer_from(source: &str, request: &ModelRequest) -> Value {
         step["sources"] = json!([source]);
     }
     given
-}
-
-#[tokio::test]
-async fn a_call_that_was_lost_is_asked_about_unless_it_only_reads() {
-    for (annotations, is_asked) in [(reading(), false), (changing(), true)] {
-        let server = notes(vec![tool("find", &annotations)], |request| {
-            // The answer breaks off.
-            let body = request.to_string().into_bytes();
-            Answer::Raw("200 OK", vec![("content-type", "text/event-stream".to_owned())], body)
-        });
-        let scene = Scene::new(server.await, Trust::Untrusted).await;
-        let is_unsure = |question: &ToolQuestion| question.reason.contains("may have been made");
-        let says = |question: &ToolQuestion| !is_unsure(question);
-        let (messages, last) = answering(scene.begin(&[TOOL]).await.unwrap(), says).await;
-        assert!(matches!(last, Told::Ended { report: Some(_), .. }), "{last:?}");
-        let asked = messages.iter().any(|message| match &message.content {
-            Content::ToolApproval(approval) => approval.request.as_ref().is_some_and(is_unsure),
-            _ => false,
-        });
-        assert_eq!(asked, is_asked, "{annotations}");
-        let mut calls = scene.asked();
-        let all = calls.len();
-        calls.dedup();
-        assert_eq!(calls.len() == all, is_asked, "what can do harm is called once: {calls:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_run_of_calls_that_is_cut_off_at_any_write_makes_none_of_them_twice() {
-    let whole = Scene::new(honest(changing()).await, Trust::Untrusted).await;
-    let begun = whole.begin(&[TOOL, AGENT]).await.unwrap();
-    let expected = report(answering(begun, |_| true).await.1);
-    let calls = whole.asked();
-    assert!(calls.len() > 3, "{calls:?}");
-    let (mut cuts, mut unsure) = (0, 0);
-    for writes in 1.. {
-        let scene = Scene::new(honest(changing()).await, Trust::Untrusted).await;
-        scene.world.journals.break_after(Some(writes));
-        let begun = scene.begin(&[TOOL, AGENT]).await.unwrap();
-        let id = begun.id;
-        let (_, last) = answering(begun, |_| true).await;
-        if !matches!(last, Told::Failed(_)) {
-            assert_eq!(report(last), expected);
-            break;
-        }
-        cuts += 1;
-        scene.world.journals.break_after(None);
-        let taken = scene.world.process().resume(&scene.world.tenant, id).await.unwrap();
-        let doubts = Mutex::new(0);
-        // Whoever is asked about a call that may have been made says that it was.
-        let (_, last) = answering(taken, |question| {
-            let is_unsure = question.reason.contains("may have been made");
-            *doubts.lock().unwrap() += usize::from(is_unsure);
-            !is_unsure
-        })
-        .await;
-        let (report, doubts) = (report(last), doubts.into_inner().unwrap());
-        check_quotes(&report, &[SAID_BY_TOOL, SAID_BY_AGENT]);
-        let mut made = scene.asked();
-        let all = made.len();
-        made.dedup();
-        assert_eq!(made.len(), all, "cut after {writes} writes: {made:?}");
-        if doubts == 0 {
-            assert_eq!(
-                (report, made),
-                (expected.clone(), calls.clone()),
-                "cut after {writes} writes"
-            );
-        }
-        unsure += doubts;
-    }
-    assert!(cuts > 10 && unsure > 3, "{cuts} {unsure}");
 }

@@ -4,7 +4,7 @@ use super::world::*;
 use crate::research::call::{Call, CallKey, Failure, Outcome};
 use crate::research::journal::{Event, Steering};
 use crate::research::message::{Content, ErrorType, ToolQuestion};
-use crate::research::order::{Class, Order};
+use crate::research::order::{Class, Order, Provider};
 use crate::research::run::Awaiting;
 
 const TOOL: &str = "tool:notes__find";
@@ -128,6 +128,23 @@ fn a_call_whose_answer_was_lost_is_made_again_only_on_a_persons_word() {
         assert_eq!(on.made.iter().filter(|made| *made == key).count(), times);
         assert!(on.run.report().is_some());
     }
+}
+
+#[test]
+fn what_only_reads_is_asked_again_without_a_question() {
+    let reader = Provider { is_repeatable: true, ..provider(TOOL, Class::Tool) };
+    let order = Order { providers: vec![reader], ..offline() };
+    let mut is_lost = false;
+    let mut world = |key: &CallKey, call: &Call| {
+        if !std::mem::replace(&mut is_lost, true) {
+            let failure = Failure::new(ErrorType::Timeout, "no answer".to_owned());
+            return Outcome::Failed(Failure { is_unsure: true, is_passing: true, ..failure });
+        }
+        well(key, call)
+    };
+    let played = Played::new(order).play(&mut world);
+    assert_eq!((questions(&played).len(), errors(&played).len()), (0, 1));
+    assert!(played.run.report().unwrap().claims().count() > 0);
 }
 
 #[test]
