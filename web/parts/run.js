@@ -154,15 +154,10 @@ export class RunView {
       this.#run.progress?.has_report ? exportButtons(save) : null];
   }
 
-  /** What waits for a person: the plan, or a call of which nobody knows whether it was made. */
+  /** What waits for a person: the plan, a call that needs a yes, or one of which nobody knows whether it was made. */
   #drawPlan(awaits) {
-    const repeat = awaits.find((one) => typeof one === "object")?.repeat;
-    if (repeat) {
-      const say = (control) => this.#post("/control", { control, call: repeat });
-      put(this.plan, h("section", { class: "card plan" }, h("h2", {}, t("research.repeat")), h("p", {}, h("code", {}, repeat)),
-        h("footer", {}, h("button", { type: "button", onclick: () => say("do_without") }, t("research.do_without")), h("button", { type: "button", class: "primary", onclick: () => say("repeat") }, t("research.repeat_go")))));
-      return;
-    }
+    const asked_call = awaits.find((one) => typeof one === "object");
+    if (asked_call) { this.#drawCall(asked_call); return; }
     if (!awaits.includes("plan")) { put(this.plan); return; }
     const asked = this.#messages.findLast((message) => message.content.action === "plan_approval" && message.content.request);
     if (!asked) { this.#settle(SETTLE_MILLISECONDS); return; }
@@ -170,6 +165,16 @@ export class RunView {
     if (this.plan.dataset?.of === asked.id && this.plan.childElementCount) return;
     this.plan.dataset.of = asked.id;
     put(this.plan, planForm(asked.content.request, (decision) => this.#post("/plan", decision)));
+  }
+
+  #drawCall({ repeat, allow }) {
+    const call = repeat ?? allow;
+    const word = repeat ? "repeat" : "allow";
+    const request = this.#messages.findLast((message) => message.content.action === "tool_approval" && message.content.request?.call === call)?.content.request;
+    const say = (control) => this.#post("/control", { control, call });
+    put(this.plan, h("section", { class: "card plan" }, h("h2", {}, t(`research.${word}`)),
+      request ? [h("p", {}, h("span", { class: "badge" }, request.provider), " ", request.reason), h("pre", { tabindex: "0" }, JSON.stringify(request.arguments, null, 2))] : h("p", {}, h("code", {}, call)),
+      h("footer", {}, h("button", { type: "button", onclick: () => say("do_without") }, t("research.do_without")), h("button", { type: "button", class: "primary", onclick: () => say(word) }, t(`research.${word}_go`)))));
   }
 
   async #post(rest, body) {

@@ -50,6 +50,8 @@ export default {
   "research.approve": "Approve and search",
   "research.refuse": "Refuse",
   "research.asks_plan": "A plan of {count} steps waits for approval",
+  "research.allow": "May this be called?",
+  "research.allow_go": "Allow",
   "research.repeat": "This call may have been made already. Make it again?",
   "research.repeat_go": "Make it again",
   "research.do_without": "Go on without it",

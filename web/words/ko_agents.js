@@ -50,6 +50,8 @@ export default {
   "research.approve": "승인하고 검색",
   "research.refuse": "거절",
   "research.asks_plan": "{count}단계 계획이 승인을 기다립니다",
+  "research.allow": "이것을 호출해도 될까요?",
+  "research.allow_go": "허용",
   "research.repeat": "이 호출은 이미 실행되었을 수 있습니다. 다시 할까요?",
   "research.repeat_go": "다시 하기",
   "research.do_without": "없이 진행",

@@ -19,7 +19,7 @@ use agent::retrieval::Shingles;
 use anyhow::{Context, Result, bail, ensure};
 use engine::EngineError;
 use engine::chat::Library;
-use engine::research::{ResearchParts, Researcher, Told, Wanted};
+use engine::research::{Calling, ResearchParts, Researcher, Told, Wanted};
 use engine::search::SearchAnswer;
 use engine::tasks::Tasks;
 use futures_util::future::BoxFuture;
@@ -165,6 +165,7 @@ impl World {
         let researcher = Researcher::new(ResearchParts {
             library: Arc::clone(&shelf) as Arc<dyn Library>,
             searches: None,
+            callees: None,
             pages: None,
             journals: Arc::clone(&store) as Arc<dyn Journals>,
             ledger: store as Arc<dyn Ledger>,
@@ -185,10 +186,13 @@ impl World {
             question: QUESTION.to_owned(),
             sources: vec![],
             principal: "owner".to_owned(),
+            calling: Calling::Forbidden,
             approval: Approval::Given,
             chooser: Chooser::Rules,
             limits: RunLimits::default(),
             budget: RunBudget::default(),
+            answer_seconds: None,
+            hops: 0,
         };
         let tenant = TenantId::local();
         let mut following = self.researcher.begin(&tenant, wanted).await?;

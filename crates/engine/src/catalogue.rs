@@ -11,7 +11,7 @@ mod crawling;
 mod federation;
 mod finding;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};

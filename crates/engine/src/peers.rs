@@ -6,7 +6,7 @@
 mod calls;
 mod cards;
 mod directory;
-mod error;
+pub(crate) mod error;
 mod events;
 mod outside;
 mod peer;

@@ -1,5 +1,6 @@
 //! Research runs: does the calls that a run wants, writes everything down before it counts, and tells who follows it.
 
+mod callees;
 mod calling;
 mod driving;
 mod live;
@@ -25,6 +26,7 @@ use agent::research::run::Run;
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+pub use self::callees::Callees;
 use self::driving::{Driver, Surroundings};
 use self::live::Live;
 pub use self::live::{Gap, Line, Over, Seen, Watching};
@@ -42,6 +44,8 @@ pub struct ResearchParts {
     pub library: Arc<dyn Library>,
     /// Places outside that can be searched; none for one's own documents alone.
     pub searches: Option<Arc<dyn Searches>>,
+    /// Tools and agents that can be called; none for nobody.
+    pub callees: Option<Callees>,
     /// Reads what stands at the addresses that they give.
     pub pages: Option<Arc<dyn PageTexts>>,
     pub journals: Arc<dyn Journals>,
@@ -62,10 +66,23 @@ pub struct Wanted {
     pub sources: Vec<ProviderId>,
     /// Who asks.
     pub principal: String,
+    /// Whether that one may have tools and agents called.
+    pub calling: Calling,
     pub approval: Approval,
     pub chooser: Chooser,
     pub limits: RunLimits,
     pub budget: RunBudget,
+    /// Seconds after which a question about a call counts as answered with no; none for never.
+    pub answer_seconds: Option<u64>,
+    /// Agents that what leads to the run has come through.
+    pub hops: u32,
+}
+
+/// Whether tools and agents may be called for somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calling {
+    Allowed,
+    Forbidden,
 }
 
 /// What happens in a run, in order. The last is `Ended`, `Left` or `Failed`.
@@ -161,7 +178,7 @@ impl Researcher {
     }
 
     async fn start(&self, tenant: &TenantId, wanted: Wanted) -> Result<Arc<Live>, EngineError> {
-        let order = self.order(&wanted)?;
+        let order = self.order(tenant, &wanted).await?;
         let at = self.parts.clock.now();
         let journals = &self.parts.journals;
         journals.begin(tenant, order.clone(), wanted.principal.clone(), at).await?;
@@ -236,7 +253,7 @@ impl Researcher {
         live
     }
 
-    fn order(&self, wanted: &Wanted) -> Result<Order, EngineError> {
+    async fn order(&self, tenant: &TenantId, wanted: &Wanted) -> Result<Order, EngineError> {
         let question = wanted.question.trim();
         if question.is_empty() {
             return Err(EngineError::Refused("the question is empty: ask something".to_owned()));
@@ -252,7 +269,7 @@ impl Researcher {
         Ok(Order {
             id: Uuid::from_random(bytes),
             question: question.to_owned(),
-            providers: self.providers(&wanted.sources)?,
+            providers: self.providers(tenant, wanted).await?,
             approval: wanted.approval,
             thinking: match self.parts.model {
                 Some(_) => Thinking::Model,
@@ -261,25 +278,58 @@ impl Researcher {
             chooser: wanted.chooser,
             limits: wanted.limits,
             budget: wanted.budget,
+            answer_seconds: wanted.answer_seconds,
+            hops: wanted.hops,
         })
     }
 
-    /// Those that are wanted, of all that can be searched.
-    fn providers(&self, wanted: &[ProviderId]) -> Result<Vec<Provider>, EngineError> {
+    /// Those that are wanted, of all that can be searched; tools and agents are looked for where they are.
+    async fn providers(
+        &self,
+        tenant: &TenantId,
+        Wanted { sources: wanted, calling, .. }: &Wanted,
+    ) -> Result<Vec<Provider>, EngineError> {
         let local = Provider { id: ProviderId::local(), class: Class::Own, is_repeatable: true };
         let others = self.parts.searches.as_ref().map(|searches| searches.providers());
         let mut all = vec![local];
         all.extend(others.unwrap_or_default());
-        if let Some(unknown) = wanted.iter().find(|id| all.iter().all(|it| it.id != **id)) {
-            let known: Vec<&str> = all.iter().map(|provider| provider.id.as_str()).collect();
-            return Err(EngineError::Refused(format!(
-                "{unknown} cannot be searched here: use {}, or set it up in research.providers",
-                known.join(", ")
-            )));
+        let callees = self.parts.callees.as_ref();
+        if wanted.is_empty() {
+            if let Some(callees) = callees.filter(|_| *calling == Calling::Allowed) {
+                all.extend(callees.usual(tenant).await);
+            }
+            return Ok(all);
         }
-        all.retain(|provider| wanted.is_empty() || wanted.contains(&provider.id));
+        let mut called: Vec<Provider> = Vec::new();
+        for id in wanted {
+            match callees.filter(|_| id.callee().is_some()) {
+                Some(_) if *calling == Calling::Forbidden => {
+                    let why = format!("{id} cannot be searched: calling it needs the scope write");
+                    return Err(EngineError::Refused(why));
+                }
+                Some(callees) => {
+                    let provider = callees.provider(tenant, id).await?;
+                    if !called.contains(&provider) {
+                        called.push(provider);
+                    }
+                }
+                None if all.iter().any(|known| known.id == *id) => {}
+                None => return Err(unsearchable(id, &all, callees.is_some())),
+            }
+        }
+        all.retain(|provider| wanted.contains(&provider.id));
+        all.extend(called);
         Ok(all)
     }
+}
+
+fn unsearchable(id: &ProviderId, all: &[Provider], can_call: bool) -> EngineError {
+    let known: Vec<&str> = all.iter().map(|provider| provider.id.as_str()).collect();
+    let more = if can_call { ", tool:SERVER__TOOL, agent:NAME" } else { "" };
+    EngineError::Refused(format!(
+        "{id} cannot be searched here: use {}{more}, or set it up in research.providers",
+        known.join(", ")
+    ))
 }
 
 fn following(live: &Arc<Live>, after: u64) -> Result<Following, EngineError> {

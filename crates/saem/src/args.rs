@@ -197,7 +197,7 @@ pub(crate) struct Research {
     /// Write the report to this file; its ending says how: .md, .html, .pdf, .docx or .json
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Search these places alone: local for your own documents, and names of research.providers
+    /// Search these places alone: local for your own documents, names of research.providers, tool:SERVER__TOOL, agent:NAME
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) sources: Vec<String>,
     /// What the run may use, such as seconds=300,tokens=50000,dollars=0.20,calls=60,pages=20
@@ -212,7 +212,8 @@ pub(crate) struct Research {
     /// Show where a run stands, or its report if there is one
     #[arg(long, value_name = "ID", conflicts_with_all = ["list", "resume"])]
     pub(crate) show: Option<String>,
-    /// Steer a run: approve, refuse, pause, resume, stop, finish, or instruct and what else to look for
+    /// Steer a run: approve, refuse, pause, resume, stop, finish, instruct and what else to look for; or allow, repeat
+    /// or do-without and a call that is asked about
     #[arg(long, value_name = "ID", conflicts_with_all = ["list", "resume", "show"])]
     pub(crate) control: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! AG-UI 1.0 at `/ag-ui`: a research run as the events of a page that knows this protocol.
 //!
-//! The agents of a run are sub-agents, what they do is activity, the plan is an interrupt, and the report is a message
-//! with annotations. A run that is left goes on: it is in /api/research under the id that the first snapshot names.
+//! The agents of a run are sub-agents, what they do is activity, what is asked about is an interrupt, and the report is a
+//! message with annotations. A run that is left goes on: it is in /api/research under the id that the first snapshot names.
 
 mod input;
 mod telling;
@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use agent::identity::Scope;
+use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, Content, Uuid};
 use agent::research::order::RunBudget;
 use axum::body::Bytes as Piece;
@@ -21,7 +22,7 @@ use futures_util::stream;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use self::input::Input;
+use self::input::{Input, Resume};
 use self::telling::Telling;
 use crate::api::Api;
 use crate::events::{HEARTBEAT, Pulse, event, event_stream, stopping};
@@ -72,8 +73,7 @@ async fn begin(
     input: &Input,
 ) -> Result<(Uuid, u64), Problem> {
     if let Some(resume) = &input.resume {
-        let view = research.view(caller, resume.run).await?;
-        let after = view.status.map_or(0, |status| status.last_seq);
+        let after = seen(research, caller, resume).await?;
         return match research.steer(caller, resume.run, resume.steering.clone()).await {
             // It may have gone on by itself, or have ended: then that is told.
             Ok(_) | Err(EngineError::Conflict(_)) => Ok((resume.run, after)),
@@ -85,8 +85,26 @@ async fn begin(
         sources: input.sources.clone(),
         approval: Some(input.approval),
         budget: RunBudget::default(),
+        hops: 0,
     };
     Ok((research.create(caller, asked).await?.line.id, 0))
+}
+
+/// The last message that a client has seen who answers: the question about a call, or all there is.
+async fn seen(research: &Research, caller: &Caller, resume: &Resume) -> Result<u64, Problem> {
+    let view = research.view(caller, resume.run).await?;
+    let last = view.status.map_or(0, |status| status.last_seq);
+    let Steering::Repeat { key, .. } = &resume.steering else { return Ok(last) };
+    let lines = research.messages(caller, resume.run, 0, usize::MAX).await?;
+    let is_asked = |json: &str| {
+        let message = serde_json::from_str(json).ok().and_then(|it| AgentMessage::read(&it).ok());
+        let asked = message.and_then(|it| match it.content {
+            Content::ToolApproval(approval) => approval.request,
+            _ => None,
+        });
+        asked.is_some_and(|request| request.call == key.as_str())
+    };
+    Ok(lines.iter().rfind(|line| is_asked(&line.json)).map_or(last, |line| line.seq))
 }
 
 /// A run on its way to a client.
@@ -128,12 +146,17 @@ impl Told {
                 // Every line was made from a message.
                 let Ok(message) = AgentMessage::read(&value) else { return };
                 let mut events = self.telling.said(&message);
-                if let Content::PlanApproval(approval) = &message.content
-                    && let Some(plan) = &approval.request
-                {
-                    events.extend(self.telling.interrupt(plan));
-                    self.is_over = true;
-                }
+                let asked = match &message.content {
+                    Content::PlanApproval(approval) => {
+                        approval.request.as_ref().map(|plan| self.telling.interrupt(plan))
+                    }
+                    Content::ToolApproval(approval) => {
+                        approval.request.as_ref().map(|call| self.telling.interrupt_about(call))
+                    }
+                    _ => None,
+                };
+                self.is_over = self.is_over || asked.is_some();
+                events.extend(asked.into_iter().flatten());
                 events
             }
             Some(Seen::Over(Over::Ended { report, .. })) => {

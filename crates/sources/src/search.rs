@@ -324,7 +324,7 @@ fn cache_key(settings: &ProviderSettings, query: &str, results_max: u32) -> Stri
 
 fn broken(message: String) -> Failure {
     let error_type = ErrorType::InternalError;
-    Failure { error_type, message, status: None, retry_after: None, is_passing: false }
+    Failure::new(error_type, message)
 }
 
 /// Nobody answered; a refusal of the guard stays one.
@@ -337,5 +337,5 @@ fn unreached(error: &EgressError) -> Failure {
         | EgressError::Unreachable { .. }
         | EgressError::Setup(_) => ErrorType::ApiError,
     };
-    Failure { error_type, message: error.to_string(), status: None, retry_after: None, is_passing }
+    Failure { is_passing, ..Failure::new(error_type, error.to_string()) }
 }

@@ -56,20 +56,17 @@ fn digest(bytes: &[u8]) -> u64 {
 #[serde(tag = "call", rename_all = "snake_case")]
 pub enum Call {
     /// Have a model answer in the shape of this purpose.
-    Ask {
-        purpose: Purpose,
-        messages: Vec<Message>,
-    },
+    Ask { purpose: Purpose, messages: Vec<Message> },
     Search {
         provider: ProviderId,
         query: String,
         results_max: u32,
+        /// A person has said yes to it. Left out where nobody was asked, so that such calls keep their keys.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_allowed: bool,
     },
     /// Read what stands at the address of a source.
-    Read {
-        source: Uuid,
-        address: String,
-    },
+    Read { source: Uuid, address: String },
 }
 
 /// What a model is asked for.
@@ -99,9 +96,22 @@ impl Purpose {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    Said { text: String },
-    Found { hits: Vec<Hit> },
-    Read { text: String },
+    Said {
+        text: String,
+    },
+    Found {
+        hits: Vec<Hit>,
+    },
+    Read {
+        text: String,
+    },
+    /// Nothing was sent: it needs a person's yes.
+    Unallowed {
+        /// What there is to know for whoever is asked.
+        reason: String,
+        /// A yes may hold for all that the run asks there.
+        is_lasting: bool,
+    },
     Failed(Failure),
 }
 
@@ -117,16 +127,36 @@ pub struct Failure {
     pub retry_after: Option<u64>,
     /// The same call may succeed later.
     pub is_passing: bool,
+    /// Whoever was called will not answer in this run at all, whatever it was called with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_final: bool,
+    /// What was wanted may have happened all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unsure: bool,
 }
 
 /// What an answer of this status says about the next call: the key is wrong, or there is no money.
 const REFUSALS: [u16; 5] = [401, 402, 403, 432, 433];
 
 impl Failure {
+    /// A failure of which nothing more is known: it happened, and time does not mend it.
+    #[must_use]
+    pub fn new(error_type: ErrorType, message: String) -> Self {
+        Self {
+            error_type,
+            message,
+            status: None,
+            retry_after: None,
+            is_passing: false,
+            is_final: false,
+            is_unsure: false,
+        }
+    }
+
     /// Whether the provider will not answer in this run at all.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        self.status.is_some_and(|status| REFUSALS.contains(&status))
+        self.is_final || self.status.is_some_and(|status| REFUSALS.contains(&status))
     }
 }
 

@@ -47,7 +47,7 @@ pub enum Steering {
     Instruct {
         text: String,
     },
-    /// Makes a call again of which nobody knows whether it was made, or does without.
+    /// Answers what is asked about a call: it is made, for the first time or again, or done without.
     Repeat {
         key: CallKey,
         is_wanted: bool,

@@ -29,7 +29,7 @@ pub use self::content::{
 };
 pub use self::kind::Kind;
 pub use self::moment::{Moment, MomentError};
-pub use self::provider::{ProviderId, ProviderIdError};
+pub use self::provider::{Callee, ProviderId, ProviderIdError};
 pub use self::read::{MessageError, Rule};
 pub use self::schema::schema;
 pub use self::share::Share;

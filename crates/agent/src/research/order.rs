@@ -16,6 +16,12 @@ pub struct Order {
     pub chooser: Chooser,
     pub limits: RunLimits,
     pub budget: RunBudget,
+    /// Seconds after which a question about a call counts as answered with no; none for never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_seconds: Option<u64>,
+    /// Agents that what leads to the run has come through.
+    #[serde(default)]
+    pub hops: u32,
 }
 
 /// A place that can be searched.
@@ -27,7 +33,7 @@ pub struct Provider {
     pub is_repeatable: bool,
 }
 
-/// What a provider searches: one that fails is stood in for by another of its class.
+/// What a provider searches: one that fails is stood in for by another of its class, unless it is like no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -35,7 +41,7 @@ pub enum Class {
     Own,
     Web,
     Scholarly,
-    /// A tool or an agent of somebody.
+    /// A tool or an agent of somebody. Nobody stands in for it.
     Tool,
 }
 

@@ -8,6 +8,7 @@ mod asking;
 mod budget;
 mod choosing;
 mod log;
+mod permitting;
 mod planning;
 mod reflecting;
 mod researching;
@@ -73,6 +74,8 @@ pub enum Awaiting {
     Plan,
     /// Whether a call that may have been made is made again.
     Repeat(CallKey),
+    /// A yes to a call that needs one.
+    Allow(CallKey),
     /// The end of a pause.
     Resume,
 }
@@ -123,6 +126,8 @@ pub struct Run {
     queued: Vec<u32>,
     /// Providers that will not answer in this run.
     out: BTreeSet<ProviderId>,
+    /// Those that a person has said yes to for the whole run.
+    allowed: BTreeSet<ProviderId>,
     round: u32,
     round_started: Timestamp,
     work: Vec<Work>,
@@ -163,6 +168,7 @@ impl Run {
             instructions: Vec::new(),
             queued: Vec::new(),
             out: BTreeSet::new(),
+            allowed: BTreeSet::new(),
             round: 0,
             round_started: at,
             work: Vec::new(),
@@ -212,7 +218,7 @@ impl Run {
             Phase::Approving { until } => until,
             _ => None,
         };
-        let times = [approval, later, self.time_over_at()];
+        let times = [approval, later, self.question_over_at(), self.time_over_at()];
         Next {
             calls: ready.map(|it| (it.key.clone(), it.call.clone())).collect(),
             awaits: self.awaits(),
@@ -309,8 +315,7 @@ impl Run {
     }
 
     fn awaits(&self) -> Vec<Awaiting> {
-        let unsure = self.pending.iter().filter(|it| it.state == PendingState::Unsure);
-        let mut awaits: Vec<Awaiting> = unsure.map(|it| Awaiting::Repeat(it.key.clone())).collect();
+        let mut awaits: Vec<Awaiting> = self.pending.iter().filter_map(Pending::awaits).collect();
         if matches!(self.phase, Phase::Approving { .. }) {
             awaits.push(Awaiting::Plan);
         }
@@ -322,7 +327,7 @@ impl Run {
 
     /// Whether nothing can go on without a person: such time is not the run's.
     fn is_idle(&self) -> bool {
-        let is_under_way = self.pending.iter().any(|it| it.state != PendingState::Unsure);
+        let is_under_way = self.pending.iter().any(|it| !it.state.needs_person());
         self.is_paused || (!self.awaits().is_empty() && !is_under_way)
     }
 
@@ -347,6 +352,9 @@ impl Run {
         self.log.used(pending.task.agent(), spent.usage);
         match outcome {
             Outcome::Failed(failure) => self.failed(pending, &failure),
+            Outcome::Unallowed { reason, is_lasting } => {
+                self.unallowed(pending, &reason, is_lasting)
+            }
             Outcome::Said { text } => self.said(pending, &text),
             Outcome::Found { hits } => match pending.task {
                 Task::Search { work } => self.found(work, hits),
@@ -365,6 +373,7 @@ impl Run {
         if is_due {
             self.went_on();
         }
+        self.end_questions();
     }
 
     fn taken_over(&mut self, epoch: u64) {
@@ -375,12 +384,12 @@ impl Run {
             .filter(|it| it.state == PendingState::Begun)
             .map(|it| it.key.clone())
             .collect();
+        self.ask_again();
         for key in begun {
             if self.is_repeatable(&key) {
                 self.set(&key, PendingState::Waiting);
             } else {
-                self.set(&key, PendingState::Unsure);
-                self.ask_to_repeat(&key);
+                self.ask_to_repeat(&key, "it may have been made before the run was interrupted");
             }
         }
         // Nobody will tell any more what came of these.

@@ -132,10 +132,13 @@ impl Source {
         })
     }
 
-    /// Where it comes from, for counting how many different places there are: a host, or the document itself.
+    /// Where it comes from, for counting how many different places there are: a host, the tool or agent that said it, or
+    /// the document itself.
     #[must_use]
     pub fn domain(&self) -> &str {
         let host = self.address.as_deref().and_then(|address| address.split_once("://"));
-        host.and_then(|(_, rest)| rest.split(['/', '?', '#']).next()).unwrap_or(&self.place)
+        let host = host.and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+        let is_said = self.provider.callee().is_some();
+        host.unwrap_or(if is_said { self.provider.as_str() } else { &self.place })
     }
 }

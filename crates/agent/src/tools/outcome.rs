@@ -19,6 +19,16 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// Some of it was left out, as it was too much.
     pub is_cut: bool,
+    /// Resources that it names; the text names them too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+}
+
+/// A resource that a tool names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    pub address: String,
+    pub title: String,
 }
 
 /// One piece of what a tool gave.
@@ -31,22 +41,31 @@ pub enum Piece {
         size: usize,
     },
     /// A resource that is only named.
-    Link {
-        address: String,
-        title: String,
-    },
+    Link(Link),
+}
+
+impl Link {
+    /// As it stands in a text.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        clean(&format!("[{}]({})", self.title, self.address))
+    }
 }
 
 impl ToolOutput {
     /// Puts the pieces together, up to the limit.
     #[must_use]
     pub fn of(pieces: Vec<Piece>, structured: Option<Value>, is_error: bool) -> Self {
-        let (mut text, mut is_cut) = (String::new(), false);
+        let (mut text, mut links, mut is_cut) = (String::new(), Vec::new(), false);
         for piece in pieces {
             let shown = match piece {
                 Piece::Text(words) => words,
                 Piece::Bytes { kind, size } => format!("[{kind}, {size} bytes]"),
-                Piece::Link { address, title } => format!("[{title}]({address})"),
+                Piece::Link(link) => {
+                    let shown = link.shown();
+                    links.push(link);
+                    shown
+                }
             };
             if !text.is_empty() {
                 text.push('\n');
@@ -68,7 +87,7 @@ impl ToolOutput {
             text = value.to_string();
         }
         let structured = structured.filter(|_| fits);
-        Self { text: clean(&text), structured, is_error, is_cut: is_cut || !fits }
+        Self { text: clean(&text), structured, is_error, is_cut: is_cut || !fits, links }
     }
 
     /// The text for a context of so many bytes, with a word about what is missing.
@@ -93,11 +112,12 @@ mod tests {
         let pieces = vec![
             Piece::Text("하나".to_owned()),
             Piece::Bytes { kind: "image/png".to_owned(), size: 70 },
-            Piece::Link { address: "file:///a".to_owned(), title: "a".to_owned() },
+            Piece::Link(Link { address: "file:///a".to_owned(), title: "a".to_owned() }),
         ];
         let output = ToolOutput::of(pieces, None, false);
         assert_eq!(output.text, "하나\n[image/png, 70 bytes]\n[a](file:///a)");
         assert!(!output.is_cut);
+        assert_eq!(output.links[0].address, "file:///a");
     }
 
     #[test]

@@ -145,6 +145,11 @@ fn card(name: &str, host: &str) -> Value {
 const WELL_KNOWN: &str = "https://a.example.com/.well-known/agent-card.json";
 const AGENT: &str = "urn:air:a.example.com:painter";
 
+/// A catalogue that everybody may look at, with one agent.
+pub(crate) async fn painters() -> Catalogue {
+    with_painter().await.catalogue
+}
+
 async fn with_painter() -> World {
     let world = World::new().await;
     world.pages.write(WELL_KNOWN, card("Painter", "a.example.com").to_string());

@@ -67,7 +67,7 @@ impl From<Error> for PeerError {
 }
 
 /// A stranger's words as they may stand in a message: what can be seen, in one paragraph.
-pub(super) fn shown(words: &str) -> String {
+pub(crate) fn shown(words: &str) -> String {
     let words = clean(words).replace(['\n', '\r', '\t'], " ");
     clip(&words, WORDS_BYTES_MAX).to_owned()
 }

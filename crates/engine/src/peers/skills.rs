@@ -7,7 +7,7 @@ use a2a::model::{Content, Event, Part, Returns, Sent, Skill, TaskState};
 use agent::tools::definition::{Annotations, Offered};
 use agent::tools::listing::{self, Listing};
 use agent::tools::naming::ServerId;
-use agent::tools::outcome::{Piece, ToolOutput};
+use agent::tools::outcome::{Link, Piece, ToolOutput};
 use agent::tools::question::{Person, Question, Reply};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -177,7 +177,7 @@ fn said(event: &Event) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn words(parts: &[Part]) -> String {
+pub(crate) fn words(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match &part.content {
         Content::Text(text) => Some(text.as_str()),
         Content::Raw(_) | Content::Url(_) | Content::Data(_) => None,
@@ -194,22 +194,29 @@ fn asks_back(sent: &Sent) -> Option<(TaskId, Option<ContextId>, String)> {
     Some((task.id.clone(), task.context.clone(), shown(&question.unwrap_or_default())))
 }
 
-/// What an agent gave, as what a tool gives: its artifacts, or what it said last, and how to go on.
-fn output(sent: &Sent) -> ToolOutput {
+/// What an agent gave: its artifacts, or what it said last.
+pub(crate) fn given(sent: &Sent) -> Vec<Piece> {
     let task = match sent {
-        Sent::Message(message) => {
-            return ToolOutput::of(pieces(&message.parts), None, false);
-        }
+        Sent::Message(message) => return pieces(&message.parts),
         Sent::Task(task) => task,
     };
     let mut all: Vec<Piece> = task.artifacts.iter().flat_map(|made| pieces(&made.parts)).collect();
-    let state = task.status.state;
     if let Some(message) = &task.status.message
-        && (all.is_empty() || state != TaskState::Completed)
+        && (all.is_empty() || task.status.state != TaskState::Completed)
     {
         all.extend(pieces(&message.parts));
     }
-    let id = &task.id;
+    all
+}
+
+/// What an agent gave, as what a tool gives: with a word about how to go on.
+fn output(sent: &Sent) -> ToolOutput {
+    let mut all = given(sent);
+    let task = match sent {
+        Sent::Message(_) => return ToolOutput::of(all, None, false),
+        Sent::Task(task) => task,
+    };
+    let (id, state) = (&task.id, task.status.state);
     let note = match state {
         TaskState::Completed => None,
         TaskState::InputRequired => {
@@ -238,10 +245,10 @@ fn pieces(parts: &[Part]) -> Vec<Piece> {
             kind: part.media_type.clone().unwrap_or_else(|| "application/octet-stream".to_owned()),
             size: bytes.len(),
         },
-        Content::Url(address) => Piece::Link {
+        Content::Url(address) => Piece::Link(Link {
             address: address.clone(),
             title: part.filename.clone().unwrap_or_else(|| "file".to_owned()),
-        },
+        }),
     };
     parts.iter().map(piece).collect()
 }

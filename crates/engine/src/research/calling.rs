@@ -1,4 +1,4 @@
-//! Makes one call of a run: asks the model, or searches.
+//! Makes one call of a run: asks the model, searches, or calls whom it is searched at.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use agent::text::clip;
 use tracing::Instrument as _;
 
 use super::ResearchParts;
+use super::callees::{Asking, Behalf};
 use crate::error::EngineError;
 use crate::telemetry;
 
@@ -43,22 +44,30 @@ pub(super) struct Made {
 
 pub(super) async fn make(
     parts: Arc<ResearchParts>,
-    tenant: TenantId,
+    behalf: Arc<Behalf>,
     key: CallKey,
     call: Call,
 ) -> Made {
+    let tenant = &behalf.tenant;
     match call {
         Call::Ask { purpose, messages } => ask(&parts, key, purpose, messages).await,
-        Call::Search { provider, query, results_max } => {
+        Call::Search { provider, query, results_max, is_allowed }
+            if provider.callee().is_some() =>
+        {
+            let asking = Asking { provider: &provider, query: &query, results_max, is_allowed };
+            let outcome = called(&parts, &behalf, &asking).await.unwrap_or_else(Outcome::Failed);
+            Made { key, outcome, spent: CallSpent::default(), model: None }
+        }
+        Call::Search { provider, query, results_max, .. } => {
             let mut cost = Cost::default();
-            let search = search(&parts, &tenant, &provider, &query, results_max, &mut cost);
+            let search = search(&parts, tenant, &provider, &query, results_max, &mut cost);
             let outcome = in_time(SEARCH_TIME_MAX, "the search", search).await;
             // Booked under the provider's name, as a call to a model is under the model's.
             let model = (cost > Cost::default()).then(|| provider.to_string());
             Made { key, outcome, spent: CallSpent { cost, ..CallSpent::default() }, model }
         }
         Call::Read { address, .. } => {
-            let outcome = in_time(PAGE_TIME_MAX, "the page", read(&parts, &tenant, &address)).await;
+            let outcome = in_time(PAGE_TIME_MAX, "the page", read(&parts, tenant, &address)).await;
             Made { key, outcome, spent: CallSpent::default(), model: None }
         }
     }
@@ -73,7 +82,7 @@ async fn ask(
     let Some(model) = &parts.model else {
         // A run that was begun with a model goes on without one.
         let why = "there is no model any more".to_owned();
-        let failure = Failure { status: Some(401), ..failure(ErrorType::ApiError, why) };
+        let failure = Failure { status: Some(401), ..Failure::new(ErrorType::ApiError, why) };
         let outcome = Outcome::Failed(failure);
         return Made { key, outcome, spent: CallSpent::default(), model: None };
     };
@@ -88,7 +97,7 @@ async fn ask(
     let asking = gather(model.name(), model.stream(request)).instrument(span.clone());
     let Ok((usage, answer)) = tokio::time::timeout(MODEL_TIME_MAX, asking).await else {
         let why = format!("{} took longer than {} s", model.name(), MODEL_TIME_MAX.as_secs());
-        let failure = Failure { is_passing: true, ..failure(ErrorType::Timeout, why) };
+        let failure = Failure { is_passing: true, ..Failure::new(ErrorType::Timeout, why) };
         let outcome = Outcome::Failed(failure);
         return Made { key, outcome, spent: CallSpent::default(), model: None };
     };
@@ -98,7 +107,10 @@ async fn ask(
     };
     let failed = match &outcome {
         Outcome::Failed(failure) => Some(failure.message.as_str()),
-        Outcome::Said { .. } | Outcome::Found { .. } | Outcome::Read { .. } => None,
+        Outcome::Said { .. }
+        | Outcome::Found { .. }
+        | Outcome::Read { .. }
+        | Outcome::Unallowed { .. } => None,
     };
     telemetry::model_called(&span, &name, &usage, failed);
     let cost = parts.prices.cost(&name, &usage).unwrap_or_default();
@@ -113,7 +125,7 @@ async fn in_time(
 ) -> Outcome {
     let late = || Failure {
         is_passing: true,
-        ..failure(ErrorType::Timeout, format!("{what} took longer than {} s", most.as_secs()))
+        ..Failure::new(ErrorType::Timeout, format!("{what} took longer than {} s", most.as_secs()))
     };
     let outcome = tokio::time::timeout(most, call).await.unwrap_or_else(|_| Err(late()));
     outcome.unwrap_or_else(Outcome::Failed)
@@ -135,16 +147,30 @@ async fn search(
     }
     let Some(searches) = &parts.searches else {
         let why = format!("{provider} cannot be searched here");
-        return Err(failure(ErrorType::InternalError, why));
+        return Err(Failure::new(ErrorType::InternalError, why));
     };
     let found = searches.search(provider, query, results_max).instrument(span).await?;
     *cost = found.cost;
     Ok(Outcome::Found { hits: found.hits })
 }
 
+/// Tools and agents have waits of their own, as long as each needs.
+async fn called(
+    parts: &ResearchParts,
+    behalf: &Behalf,
+    asking: &Asking<'_>,
+) -> Result<Outcome, Failure> {
+    let Some(callees) = &parts.callees else {
+        let why = format!("{} cannot be called here", asking.provider);
+        return Err(Failure::new(ErrorType::InternalError, why));
+    };
+    let span = telemetry::tool_call("research_call");
+    callees.call(behalf, asking).instrument(span).await
+}
+
 async fn read(parts: &ResearchParts, tenant: &TenantId, address: &str) -> Result<Outcome, Failure> {
     let Some(pages) = &parts.pages else {
-        return Err(failure(ErrorType::InternalError, "no page can be read here".to_owned()));
+        return Err(Failure::new(ErrorType::InternalError, "no page can be read here".to_owned()));
     };
     let reading = pages.text(tenant, address).instrument(telemetry::tool_call("research_read"));
     let text = reading.await.map_err(|error| of_engine(&error))?;
@@ -155,7 +181,7 @@ async fn read(parts: &ResearchParts, tenant: &TenantId, address: &str) -> Result
 fn of_engine(error: &EngineError) -> Failure {
     let is_passing =
         matches!(error, EngineError::Port(PortError::Busy { .. } | PortError::Unavailable { .. }));
-    Failure { is_passing, ..failure(ErrorType::ApiError, error.to_string()) }
+    Failure { is_passing, ..Failure::new(ErrorType::ApiError, error.to_string()) }
 }
 
 fn hit(passage: &Passage) -> Hit {
@@ -171,14 +197,10 @@ fn hit(passage: &Passage) -> Hit {
     }
 }
 
-fn failure(error_type: ErrorType, message: String) -> Failure {
-    Failure { error_type, message, status: None, retry_after: None, is_passing: false }
-}
-
 /// What a model's error says about asking again.
 fn of_model(error: &ModelError) -> Failure {
     let message = error.to_string();
-    let plain = failure(ErrorType::ApiError, message);
+    let plain = Failure::new(ErrorType::ApiError, message);
     match error {
         ModelError::Transient { retry_after, .. } => Failure {
             retry_after: retry_after.map(|wait| wait.as_secs()),

@@ -15,6 +15,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::callees::Behalf;
 use super::calling::{Made, make};
 use super::live::{Live, Over};
 use super::{ResearchParts, Wish};
@@ -27,6 +28,8 @@ const RENEWALS: u32 = 3;
 pub(super) struct Driver {
     parts: Arc<ResearchParts>,
     tenant: TenantId,
+    /// For whom calls are made.
+    behalf: Arc<Behalf>,
     run: Run,
     epoch: u64,
     /// Entries in the journal.
@@ -84,8 +87,26 @@ impl Driver {
         surroundings: Surroundings,
     ) -> Self {
         let Surroundings { live, wishes, seats } = surroundings;
-        let (taken, bookings) = (Vec::new(), Vec::new());
-        Self { parts, tenant, run, epoch, length, live, wishes, seats, seat: None, taken, bookings }
+        let behalf = Arc::new(Behalf {
+            tenant: tenant.clone(),
+            principal: live.principal.clone(),
+            run: run.order().id,
+            hops: run.order().hops,
+        });
+        Self {
+            parts,
+            tenant,
+            behalf,
+            run,
+            epoch,
+            length,
+            live,
+            wishes,
+            seats,
+            seat: None,
+            taken: Vec::new(),
+            bookings: Vec::new(),
+        }
     }
 
     /// Goes on until the end of the run; what is told last says how it ended.
@@ -166,7 +187,7 @@ impl Driver {
 
     /// A call on its way. It holds nothing of the driver, so that the driver can go on meanwhile.
     fn made(&self, key: CallKey, call: Call) -> impl Future<Output = Made> + Send + use<> {
-        make(Arc::clone(&self.parts), self.tenant.clone(), key, call)
+        make(Arc::clone(&self.parts), Arc::clone(&self.behalf), key, call)
     }
 
     fn take(&mut self, made: Made) -> Result<(), Stopped> {

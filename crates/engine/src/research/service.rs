@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use agent::identity::{Principal, Timestamp};
+use agent::identity::{Principal, Scope, Timestamp};
 use agent::names::TenantId;
 use agent::ports::{KeptRun, Page, RunLine, RunList};
 use agent::research::journal::Steering;
@@ -14,7 +14,7 @@ use agent::research::report::Report;
 use agent::research::run::{Run, Status};
 
 use super::live::{Line, Live, Watching};
-use super::{Researcher, Wanted};
+use super::{Calling, Researcher, Wanted};
 use crate::error::EngineError;
 
 /// Runs of a tenant that may be unfinished at a time: each is held in memory.
@@ -36,11 +36,13 @@ pub struct ResearchRules {
     pub runs_max: usize,
     /// Seconds after which a plan is followed that nobody has objected to.
     pub plan_seconds: u64,
+    /// Seconds after which a question about a call counts as answered with no.
+    pub answer_seconds: u64,
 }
 
 impl Default for ResearchRules {
     fn default() -> Self {
-        Self { runs_max: 4, plan_seconds: 60 }
+        Self { runs_max: 4, plan_seconds: 60, answer_seconds: 300 }
     }
 }
 
@@ -53,6 +55,8 @@ pub struct Asked {
     /// None for the usual wait.
     pub approval: Option<Approval>,
     pub budget: RunBudget,
+    /// Agents that the question has come through.
+    pub hops: u32,
 }
 
 /// A run as its owner sees it.
@@ -131,7 +135,7 @@ impl Research {
         principal: &Principal,
         asked: Asked,
     ) -> Result<RunView, EngineError> {
-        let Asked { question, sources, approval, budget } = asked;
+        let Asked { question, sources, approval, budget, hops } = asked;
         let unfinished = self.inner.researcher.parts.journals.unfinished().await?;
         let theirs = unfinished.iter().filter(|(tenant, _)| *tenant == principal.tenant).count();
         if theirs >= UNFINISHED_MAX {
@@ -144,10 +148,16 @@ impl Research {
             question,
             sources,
             principal: principal.name.clone(),
+            calling: match principal.may(Scope::Write) {
+                true => Calling::Allowed,
+                false => Calling::Forbidden,
+            },
             approval: approval.unwrap_or(usual),
             chooser: Chooser::Rules,
             limits: RunLimits::default(),
             budget,
+            answer_seconds: Some(self.inner.rules.answer_seconds),
+            hops,
         };
         let live = self.inner.researcher.start(&principal.tenant, wanted).await?;
         self.keep(&principal.tenant, &live);

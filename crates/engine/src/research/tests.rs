@@ -1,5 +1,6 @@
 //! Checks runs over a shelf of documents: whole ones, interrupted ones, steered ones.
 
+mod called;
 mod served;
 
 use std::sync::Mutex;
@@ -138,6 +139,7 @@ struct World {
     clock: Arc<HandClock>,
     tenant: TenantId,
     has_web: bool,
+    callees: Option<Callees>,
 }
 
 /// A provider that knows one page, and that page.
@@ -191,6 +193,7 @@ impl World {
             clock: Arc::new(HandClock::at(1_763_201_400_000)),
             tenant: samples::tenant("mine"),
             has_web: false,
+            callees: None,
         }
     }
 
@@ -200,6 +203,7 @@ impl World {
         Researcher::new(ResearchParts {
             library: Arc::clone(&self.shelf) as Arc<dyn Library>,
             searches: self.has_web.then(|| Arc::new(Web) as Arc<dyn Searches>),
+            callees: self.callees.clone(),
             pages: self.has_web.then(|| Arc::new(Web) as Arc<dyn PageTexts>),
             journals: Arc::clone(&self.journals) as Arc<dyn Journals>,
             ledger: Arc::clone(&self.ledger) as Arc<dyn Ledger>,
@@ -231,10 +235,13 @@ fn wanted(approval: Approval) -> Wanted {
         question: "How do budget alerts work and what do they cost?".to_owned(),
         sources: vec![],
         principal: "owner".to_owned(),
+        calling: Calling::Allowed,
         approval,
         chooser: Chooser::Rules,
         limits: RunLimits::default(),
         budget: RunBudget::default(),
+        answer_seconds: None,
+        hops: 0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a run says to somebody who waits for it, in words, and what somebody says about its plan.
 
-use agent::research::message::{Content, PlanQuestion, ProviderId, SearchStep};
+use agent::research::message::{Content, PlanQuestion, ProviderId, SearchStep, ToolQuestion};
 
 /// What a message says; none for what is of no use to somebody who waits.
 #[must_use]
@@ -35,6 +35,13 @@ pub fn told(content: &Content) -> Option<String> {
 pub fn shown(plan: &PlanQuestion) -> String {
     let steps: Vec<String> = plan.search_steps.iter().map(planned).collect();
     format!("{}\n{}", plan.strategy, steps.join("\n"))
+}
+
+/// A call as somebody reads it who is asked about it.
+#[must_use]
+pub fn call_asked(question: &ToolQuestion) -> String {
+    let ToolQuestion { provider, arguments, reason, .. } = question;
+    format!("{provider} {arguments}\n{reason}\nIs this call to be made?")
 }
 
 /// A step as somebody reads it.

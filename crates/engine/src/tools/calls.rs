@@ -79,6 +79,12 @@ pub enum CallError {
     Broken(String),
 }
 
+/// What policy lets become of a call.
+enum Ruled {
+    Run(Grant),
+    Ask(Question),
+}
+
 impl Host {
     /// Calls a tool as policy allows, asking the caller's person if it has to. Dropping the future cancels the call.
     pub async fn call(
@@ -122,6 +128,21 @@ impl Host {
         Ok(held_to(&entry.tool, output))
     }
 
+    /// What the caller's person would be asked if this call were made now; none if it would be made on a word that is there.
+    pub async fn question(
+        &self,
+        caller: &Caller,
+        name: &ToolName,
+        arguments: Value,
+    ) -> Result<Option<Question>, CallError> {
+        let entry = self.entry(&caller.principal.tenant, name).await?;
+        let arguments = checked(&entry.tool, arguments)?;
+        Ok(match self.ruled(caller, &entry, &arguments).await? {
+            Ruled::Run(_) => None,
+            Ruled::Ask(question) => Some(question),
+        })
+    }
+
     /// On whose word the call may be made; asks for it if it has to.
     async fn permission(
         &self,
@@ -129,6 +150,24 @@ impl Host {
         entry: &Entry,
         arguments: &Map<String, Value>,
     ) -> Result<Grant, CallError> {
+        let question = match self.ruled(caller, entry, arguments).await? {
+            Ruled::Run(grant) => return Ok(grant),
+            Ruled::Ask(question) => question,
+        };
+        match question.settle(caller.person.ask(&question).await) {
+            Reply::Yes(extent) => self.remember(caller, &entry.tool, extent).await,
+            Reply::No | Reply::Filled(_) => {
+                Err(CallError::Denied(format!("the user did not allow {}", entry.tool.name)))
+            }
+        }
+    }
+
+    async fn ruled(
+        &self,
+        caller: &Caller,
+        entry: &Entry,
+        arguments: &Map<String, Value>,
+    ) -> Result<Ruled, CallError> {
         let tenant = &caller.principal.tenant;
         let approvals =
             self.parts.records.approvals(tenant).await.map_err(|e| broken(&e.into()))?;
@@ -143,26 +182,18 @@ impl Host {
         };
         let tool = &entry.tool;
         match rule(tool, &rules, entry.standing, &approvals, &circumstances) {
-            Ruling::Run(grant) => Ok(grant),
+            Ruling::Run(grant) => Ok(Ruled::Run(grant)),
             Ruling::Hold(why) => Err(CallError::Held(why)),
             Ruling::Refuse(why) => Err(CallError::Denied(why)),
-            Ruling::Ask { extents, reasons } => {
-                let question = Question::Call {
-                    server: tool.server.clone(),
-                    tool: tool.name.clone(),
-                    title: tool.title.clone(),
-                    effect: tool.effect(),
-                    arguments: Value::Object(arguments.clone()),
-                    extents,
-                    reasons,
-                };
-                match question.settle(caller.person.ask(&question).await) {
-                    Reply::Yes(extent) => self.remember(caller, tool, extent).await,
-                    Reply::No | Reply::Filled(_) => {
-                        Err(CallError::Denied(format!("the user did not allow {}", tool.name)))
-                    }
-                }
-            }
+            Ruling::Ask { extents, reasons } => Ok(Ruled::Ask(Question::Call {
+                server: tool.server.clone(),
+                tool: tool.name.clone(),
+                title: tool.title.clone(),
+                effect: tool.effect(),
+                arguments: Value::Object(arguments.clone()),
+                extents,
+                reasons,
+            })),
         }
     }
 

@@ -1,7 +1,7 @@
 //! MCP's types and ours: the one place where the first become the second.
 
 use agent::tools::definition::{Annotations, Offered};
-use agent::tools::outcome::{Piece, ToolOutput};
+use agent::tools::outcome::{Link, Piece, ToolOutput};
 use agent::tools::suspicion::clean;
 use rmcp::model::{
     CallToolResult, ContentBlock, GetPromptResult, Prompt, ReadResourceResult, Resource,
@@ -54,7 +54,7 @@ fn piece(block: ContentBlock) -> Piece {
         ContentBlock::Audio(audio) => bytes(audio.mime_type, &audio.data),
         ContentBlock::Resource(resource) => content(resource.resource),
         ContentBlock::ResourceLink(link) => {
-            Piece::Link { title: link.title.unwrap_or(link.name), address: link.uri }
+            Piece::Link(Link { title: link.title.unwrap_or(link.name), address: link.uri })
         }
         _ => Piece::Text("[something that this version cannot read]".to_owned()),
     }

@@ -378,7 +378,8 @@ impl Host {
     }
 
     /// Whether a tenant may use what the configuration names.
-    pub(super) fn may_use(&self, tenant: &TenantId) -> bool {
+    #[must_use]
+    pub fn may_use(&self, tenant: &TenantId) -> bool {
         self.rules.tenants.contains(tenant)
     }
 

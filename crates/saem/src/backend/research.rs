@@ -11,7 +11,7 @@ use server::api::wire::research::{ControlBody, PlanBody, ResearchBody, RunBody, 
 use super::Backend;
 use super::remote::RemoteWatching;
 use crate::config::Config;
-use crate::wiring::{Installation, research};
+use crate::wiring::{Installation, catalogue, research, tools};
 
 /// Research over the data folder.
 pub(crate) struct LocalResearch {
@@ -68,7 +68,9 @@ impl Backend<LocalResearch> {
     pub(crate) async fn research(config: &Config) -> Result<Self> {
         let found = Self::find(config, async |store| {
             let installation = Installation::on(config, store).await?;
-            let research = research::service(config, &installation).await?;
+            let (host, _) = tools::host(config, &installation).await?;
+            let catalogue = catalogue::catalogue(config, &installation).await?;
+            let research = research::service(config, &installation, (host, catalogue)).await?;
             Ok(LocalResearch { installation, research })
         });
         found.await

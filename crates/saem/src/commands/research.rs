@@ -28,7 +28,8 @@ use crate::output::Output;
 const LISTED_MAX: usize = 50;
 
 /// What a run can be told.
-const CONTROLS: &str = "--control ID takes approve, refuse, pause, resume, stop, finish, or instruct and what else to look for";
+const CONTROLS: &str = "--control ID takes approve, refuse, pause, resume, stop, finish, instruct and what else to look for, or \
+     allow, repeat or do-without and a call that is asked about";
 
 /// Micro-dollars in a dollar.
 const MICRODOLLARS: f64 = 1_000_000.0;
@@ -242,6 +243,10 @@ async fn control(
     let (name, rest) = words.split_first().context(CONTROLS)?;
     let plan = |decision| Word::Plan(PlanBody { decision, steps: Vec::new() });
     let control = |control| Word::Control(ControlBody { control, instruction: None, call: None });
+    let about = |control| {
+        let call = Some(rest.join(" ")).filter(|call| !call.is_empty());
+        Word::Control(ControlBody { control, instruction: None, call })
+    };
     let word = match name.as_str() {
         "approve" => plan(PlanDecision::Approve),
         "refuse" => plan(PlanDecision::Refuse),
@@ -249,6 +254,9 @@ async fn control(
         "resume" => control(ControlKind::Resume),
         "stop" => control(ControlKind::Stop),
         "finish" => control(ControlKind::FinishNow),
+        "allow" => about(ControlKind::Allow),
+        "repeat" => about(ControlKind::Repeat),
+        "do-without" => about(ControlKind::DoWithout),
         "instruct" => Word::Control(ControlBody {
             control: ControlKind::Instruct,
             instruction: Some(rest.join(" ")),

@@ -176,7 +176,8 @@ async fn run(
     let tools = Some(host.clone());
     let copilot = copilot::copilot(&config, &installation, tools, menu, watcher).await?;
     let catalogue = wiring::catalogue::catalogue(&config, &installation).await?;
-    let research = wiring::research::service(&config, &installation).await?;
+    let callees = (host.clone(), catalogue.clone());
+    let research = wiring::research::service(&config, &installation, callees).await?;
     let known = (copilot.clone(), research.clone(), catalogue.clone());
     let parts = wiring::mcp::parts(&config, &installation, known)?;
     let mcp = match purpose {

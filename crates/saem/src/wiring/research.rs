@@ -1,12 +1,15 @@
-//! Puts research together: the documents, the providers, the journal and the model that answers.
+//! Puts research together: the documents, the providers, whom it may call, the journal and the model that answers.
 
 use std::sync::Arc;
 
 use agent::ports::{Clock as _, Journals, Searches};
-use anyhow::{Result, bail};
+use agent::research::message::ProviderId;
+use anyhow::{Context, Result, bail};
+use engine::catalogue::Catalogue;
 use engine::research::{
-    PageTexts, Research, ResearchParts, ResearchRules, Researcher, StrangersPages,
+    Callees, PageTexts, Research, ResearchParts, ResearchRules, Researcher, StrangersPages,
 };
+use engine::tools::Host;
 use sources::cache::Cache;
 use sources::robots::PolitePages;
 use sources::search::{ProviderKey, ProviderKind, ProviderSettings, WebSearches};
@@ -15,17 +18,28 @@ use super::{Installation, copilot};
 use crate::config::{self, Config, SessionStore};
 use crate::system::{SystemClock, SystemEntropy};
 
-/// Research for the callers of a server.
-pub(crate) async fn service(config: &Config, installation: &Installation) -> Result<Research> {
+/// Research for the callers of a server, with the tools and agents that it may call.
+pub(crate) async fn service(
+    config: &Config,
+    installation: &Installation,
+    (host, catalogue): (Host, Catalogue),
+) -> Result<Research> {
     let rules = ResearchRules {
         runs_max: config.research.runs_max,
         plan_seconds: config.research.plan_seconds,
+        answer_seconds: config.mcp.approval_seconds_max.max(1),
     };
-    Ok(Research::new(researcher(config, installation).await?, rules))
+    let (_, usual) = named(&config.research)?;
+    let callees = Some(Callees { host, catalogue, usual });
+    Ok(Research::new(researcher(config, installation, callees).await?, rules))
 }
 
 /// Research over an installation's documents, and where the configuration lets it search.
-pub(crate) async fn researcher(config: &Config, installation: &Installation) -> Result<Researcher> {
+pub(crate) async fn researcher(
+    config: &Config,
+    installation: &Installation,
+    callees: Option<Callees>,
+) -> Result<Researcher> {
     let found = copilot::roles(&config.models).await?;
     let store = Arc::new(installation.store.clone());
     let knowledge = Arc::new(installation.knowledge.clone());
@@ -33,7 +47,7 @@ pub(crate) async fn researcher(config: &Config, installation: &Installation) -> 
         SessionStore::File => Arc::clone(&store) as Arc<dyn Journals>,
         SessionStore::Redis => Arc::new(copilot::redis_journals(&config.memory).await?),
     };
-    let providers = providers(&config.research)?;
+    let (providers, _) = named(&config.research)?;
     let clock = Arc::new(SystemClock);
     for warning in providers.iter().filter_map(|provider| provider.kind.warning()) {
         tracing::warn!("{warning}");
@@ -50,6 +64,7 @@ pub(crate) async fn researcher(config: &Config, installation: &Installation) -> 
         }) as Arc<dyn PageTexts>),
         library: knowledge,
         searches: Some(Arc::new(searches) as Arc<dyn Searches>),
+        callees,
         journals,
         ledger: store,
         model: found.roles.answer,
@@ -60,10 +75,16 @@ pub(crate) async fn researcher(config: &Config, installation: &Installation) -> 
     }))
 }
 
-/// The providers as they are named: `arxiv`, `searxng@https://search.example.com`.
-fn providers(settings: &config::Research) -> Result<Vec<ProviderSettings>> {
+/// The providers as they are named: `arxiv`, `searxng@https://search.example.com`; and tools and agents:
+/// `tool:notes__find`, `agent:weather`.
+fn named(settings: &config::Research) -> Result<(Vec<ProviderSettings>, Vec<ProviderId>)> {
     let mut providers: Vec<ProviderSettings> = Vec::new();
+    let mut callees: Vec<ProviderId> = Vec::new();
     for named in &settings.providers {
+        if let Some(callee) = callee(named)? {
+            callees.push(callee);
+            continue;
+        }
         let (name, address) = match named.split_once('@') {
             Some((name, address)) => (name, Some(address)),
             None => (named.as_str(), None),
@@ -71,7 +92,10 @@ fn providers(settings: &config::Research) -> Result<Vec<ProviderSettings>> {
         let kind = ProviderKind::ALL.into_iter().find(|kind| kind.as_str() == name);
         let Some(kind) = kind else {
             let names: Vec<&str> = ProviderKind::ALL.iter().map(|kind| kind.as_str()).collect();
-            bail!("research.providers: there is no {name:?}; there are {}", names.join(", "));
+            bail!(
+                "research.providers: there is no {name:?}; there are {}, tool:SERVER__TOOL and agent:NAME",
+                names.join(", ")
+            );
         };
         let Some(base_url) = address.or(kind.usual_address()) else {
             bail!("research.providers: {name} needs its address: write {name}@https://…");
@@ -91,7 +115,18 @@ fn providers(settings: &config::Research) -> Result<Vec<ProviderSettings>> {
             provider.key = Some(ProviderKey::new(key.trim()));
         }
     }
-    Ok(providers)
+    Ok((providers, callees))
+}
+
+/// A tool or an agent, if one is named; whether it is there, each run looks for itself.
+fn callee(named: &str) -> Result<Option<ProviderId>> {
+    if !["tool:", "agent:"].iter().any(|start| named.starts_with(start)) {
+        return Ok(None);
+    }
+    named
+        .parse::<ProviderId>()
+        .map(Some)
+        .with_context(|| format!("research.providers: {named:?} is no source: it"))
 }
 
 #[cfg(test)]
@@ -105,14 +140,17 @@ mod tests {
 
     #[test]
     fn providers_are_named_with_or_without_an_address() {
-        let read = providers(&settings(&["arxiv", "searxng@http://127.0.0.1:8888"])).unwrap();
+        let all = ["arxiv", "tool:notes__find", "searxng@http://127.0.0.1:8888", "agent:weather"];
+        let (read, callees) = named(&settings(&all)).unwrap();
         let shown: Vec<(&str, &str)> =
             read.iter().map(|it| (it.kind.as_str(), it.base_url.as_str())).collect();
         let expected =
             [("arxiv", "https://export.arxiv.org"), ("searxng", "http://127.0.0.1:8888")];
         assert_eq!(shown, expected);
-        for bad in [&["bing"][..], &["searxng"], &["arxiv", "arxiv"]] {
-            assert!(providers(&settings(bad)).is_err(), "{bad:?}");
+        let callees: Vec<&str> = callees.iter().map(ProviderId::as_str).collect();
+        assert_eq!(callees, ["tool:notes__find", "agent:weather"]);
+        for bad in [&["bing"][..], &["searxng"], &["arxiv", "arxiv"], &["tool:a b"]] {
+            assert!(named(&settings(bad)).is_err(), "{bad:?}");
         }
     }
 }

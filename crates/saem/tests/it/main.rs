@@ -39,6 +39,7 @@ mod peers;
 mod real_model;
 mod report_files;
 mod research;
+mod research_called;
 mod research_served;
 mod research_ways;
 mod running;

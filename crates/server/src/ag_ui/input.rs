@@ -1,5 +1,6 @@
 //! What a client of AG-UI sends: the conversation, or its answer to an interrupt.
 
+use agent::research::call::CallKey;
 use agent::research::journal::Steering;
 use agent::research::message::{ProviderId, Uuid};
 use agent::research::order::Approval;
@@ -97,6 +98,10 @@ impl Input {
 impl WireResume {
     fn read(&self) -> Result<Resume, Problem> {
         let unknown = || Problem::refused("resume names no interrupt of this agent.");
+        if let Some((run, call)) = self.interrupt_id.split_once(' ') {
+            let run = run.parse().map_err(|_| unknown())?;
+            return Ok(Resume { run, steering: self.about(call) });
+        }
         let run = self.interrupt_id.parse().map_err(|_| unknown())?;
         let steering = match self.status.as_str() {
             "cancelled" => Steering::Refuse,
@@ -108,6 +113,13 @@ impl WireResume {
             _ => return Err(Problem::refused("resume: status is resolved or cancelled.")),
         };
         Ok(Resume { run, steering })
+    }
+
+    /// A word about a call: only a clear yes is one.
+    fn about(&self, call: &str) -> Steering {
+        let decision = self.payload.get("decision").and_then(Value::as_str);
+        let is_wanted = self.status == "resolved" && decision == Some("approve");
+        Steering::Repeat { key: CallKey::from(call.to_owned()), is_wanted }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Turns what is said in a run into events of AG-UI.
 
 use agent::model::Usage;
-use agent::research::message::{AgentMessage, Content, Party, PlanQuestion, Uuid, to_camel};
+use agent::research::message::{
+    AgentMessage, Content, Party, PlanQuestion, ToolQuestion, Uuid, to_camel,
+};
 use agent::research::report::{CitedSource, Report};
-use engine::research::words::shown;
+use engine::research::words::{call_asked, shown};
 use serde_json::{Value, json};
 
 /// One run for one client: knows what is open, so that everything that begins also ends.
@@ -100,9 +102,30 @@ impl Telling {
             "responseSchema": schema,
             "metadata": { "plan": plan },
         });
-        let mut events = self.fall_silent(Some(json!({
-            "type": "suspended", "interruptIds": [self.research],
-        })));
+        self.suspend(&interrupt)
+    }
+
+    /// A call waits for a word: the interrupt's id names the run and the call.
+    pub(super) fn interrupt_about(&mut self, call: &ToolQuestion) -> Vec<Value> {
+        let schema = json!({
+            "type": "object",
+            "required": ["decision"],
+            "properties": { "decision": { "type": "string", "enum": ["approve", "refuse"] } },
+        });
+        let interrupt = json!({
+            "id": format!("{} {}", self.research, call.call),
+            "reason": "tool_approval",
+            "message": call_asked(call),
+            "responseSchema": schema,
+            "metadata": { "call": call },
+        });
+        self.suspend(&interrupt)
+    }
+
+    fn suspend(&mut self, interrupt: &Value) -> Vec<Value> {
+        let ids = json!([interrupt.get("id")]);
+        let outcome = json!({ "type": "suspended", "interruptIds": ids });
+        let mut events = self.fall_silent(Some(outcome));
         events.push(self.finished(&json!({ "type": "interrupt", "interrupts": [interrupt] })));
         events
     }
@@ -196,6 +219,8 @@ mod tests {
             chooser: Chooser::Rules,
             limits: RunLimits::default(),
             budget: RunBudget::default(),
+            answer_seconds: None,
+            hops: 0,
         };
         Run::new(order, Timestamp(1_763_201_400_000))
     }

@@ -189,23 +189,13 @@ fn refused(kind: ProviderKind, status: u16, why: &str) -> Failure {
         why.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     let why = clip(why.trim(), WHY_BYTES_MAX);
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    Failure {
-        error_type: ErrorType::ApiError,
-        message: format!("{} answers with {status}{why}", kind.as_str()),
-        status: Some(status),
-        retry_after: None,
-        is_passing: false,
-    }
+    let message = format!("{} answers with {status}{why}", kind.as_str());
+    Failure { status: Some(status), ..Failure::new(ErrorType::ApiError, message) }
 }
 
 fn malformed(kind: ProviderKind, why: &str) -> Failure {
-    Failure {
-        error_type: ErrorType::ApiError,
-        message: format!("the answer of {} cannot be read: {why}", kind.as_str()),
-        status: None,
-        retry_after: None,
-        is_passing: true,
-    }
+    let message = format!("the answer of {} cannot be read: {why}", kind.as_str());
+    Failure { is_passing: true, ..Failure::new(ErrorType::ApiError, message) }
 }
 
 /// Seconds that the provider wants to be left alone, in each form that they use.

@@ -27,6 +27,8 @@ pub fn order(number: u8) -> Order {
         chooser: Chooser::Rules,
         limits: RunLimits::default(),
         budget: RunBudget::default(),
+        answer_seconds: None,
+        hops: 0,
     }
 }
 

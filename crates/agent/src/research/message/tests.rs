@@ -322,7 +322,7 @@ fn is_a(name: &Value, value: &Value) -> bool {
 fn has_pattern(pattern: &str, text: &str) -> bool {
     match pattern {
         "(Z|\\+00:00)$" => text.parse::<Moment>().is_ok(),
-        "^[a-z0-9_.:-]{1,64}$" => text.parse::<ProviderId>().is_ok(),
+        "^[A-Za-z0-9_.:-]{1,262}$" => text.parse::<ProviderId>().is_ok(),
         pattern if pattern.contains("-4[0-9a-fA-F]{3}-") => text.parse::<Uuid>().is_ok(),
         other => panic!("the schema says {other}"),
     }

@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use super::Run;
+use super::permitting::Question;
 use crate::context::research_repair;
 use crate::identity::Timestamp;
 use crate::model::Message;
 use crate::research::call::{Call, CallKey, Failure, Purpose};
-use crate::research::message::{AgentError, ErrorType, Party, ToolApproval, ToolQuestion};
+use crate::research::message::{AgentError, ErrorType, Party};
 use crate::text::clip;
 
 /// Longest time that a provider is left alone before it is asked again, in seconds: another is asked instead.
@@ -33,6 +34,8 @@ pub(super) struct Pending {
     pub(super) task: Task,
     pub(super) state: PendingState,
     pub(super) not_before: Timestamp,
+    /// What a person is asked about it.
+    pub(super) question: Option<Question>,
     /// What it is for, without the attempt.
     name: String,
     tries: u32,
@@ -45,6 +48,21 @@ pub(super) enum PendingState {
     Begun,
     /// It may have been made or not, and must not be made twice.
     Unsure,
+    /// It needs a yes; one of those that wait for the same yes is asked about.
+    Unallowed {
+        is_asked: bool,
+        is_lasting: bool,
+    },
+}
+
+impl PendingState {
+    /// Whether nothing becomes of it without a person.
+    pub(super) fn needs_person(self) -> bool {
+        match self {
+            Self::Unsure | Self::Unallowed { .. } => true,
+            Self::Waiting | Self::Begun => false,
+        }
+    }
 }
 
 /// What is done with the outcome.
@@ -81,6 +99,7 @@ impl Run {
             task,
             state,
             not_before,
+            question: None,
             name,
             tries: 1,
             repairs: 0,
@@ -115,25 +134,17 @@ impl Run {
     /// Whether a call can be made again without harm: models and pages always can.
     pub(super) fn is_repeatable(&self, key: &CallKey) -> bool {
         let call = self.pending.iter().find(|it| it.key == *key).map(|it| &it.call);
+        call.is_none_or(|call| self.is_harmless(call))
+    }
+
+    fn is_harmless(&self, call: &Call) -> bool {
         match call {
-            Some(Call::Search { provider, .. }) => {
+            Call::Search { provider, .. } => {
                 let known = self.order.providers.iter().find(|known| known.id == *provider);
                 known.is_some_and(|known| known.is_repeatable)
             }
-            Some(Call::Ask { .. } | Call::Read { .. }) | None => true,
+            Call::Ask { .. } | Call::Read { .. } => true,
         }
-    }
-
-    pub(super) fn ask_to_repeat(&mut self, key: &CallKey) {
-        let Some(pending) = self.pending.iter().find(|it| it.key == *key) else { return };
-        let Call::Search { provider, query, .. } = &pending.call else { return };
-        let request = ToolQuestion {
-            call: key.to_string(),
-            provider: provider.clone(),
-            arguments: json!({"query": query}),
-            reason: "it may have been made before the run was interrupted".to_owned(),
-        };
-        self.say(Party::Research, ToolApproval { request: Some(request), decision: None });
     }
 
     /// What a model said, for whoever asked it.
@@ -176,14 +187,18 @@ impl Run {
             || RETRY_WAIT << pending.tries.saturating_sub(1).min(6),
             |seconds| seconds.saturating_mul(1_000),
         );
+        let is_unsure = failure.is_unsure && !self.is_harmless(&pending.call);
         let is_tried_again = failure.is_passing
             && !failure.is_refusal()
+            && !is_unsure
             && pending.tries < self.order.limits.tries_max
             && wait <= RETRY_WAIT_SECONDS_MAX * 1_000
             && self.may_go_on(pending.task);
         let why = clip(&failure.message, WHY_BYTES_MAX).to_owned();
         let action = if is_tried_again {
             format!("tries again in {} s", wait.div_ceil(1_000))
+        } else if is_unsure {
+            "asks whether it is to be made again".to_owned()
         } else {
             self.stand_in(&pending).map_or_else(
                 || "goes on without it".to_owned(),
@@ -196,9 +211,14 @@ impl Run {
             failure.error_type,
             why.clone(),
             details,
-            is_tried_again,
+            is_tried_again || is_unsure,
             &action,
         );
+        if is_unsure {
+            let key = pending.key.clone();
+            self.pending.push(pending);
+            return self.ask_to_repeat(&key, "it may have been made all the same");
+        }
         if is_tried_again {
             let at = Timestamp(self.now.0.saturating_add(wait));
             return self.again(pending, at);
@@ -222,13 +242,8 @@ impl Run {
 
     /// An outcome of another kind than was asked for.
     pub(super) fn unfit(&mut self, pending: Pending) {
-        let failure = Failure {
-            error_type: ErrorType::InternalError,
-            message: "something else came back than was asked for".to_owned(),
-            status: None,
-            retry_after: None,
-            is_passing: false,
-        };
+        let message = "something else came back than was asked for".to_owned();
+        let failure = Failure::new(ErrorType::InternalError, message);
         self.failed(pending, &failure);
     }
 
@@ -244,6 +259,15 @@ impl Run {
         }
     }
 
+    /// The same call with a yes, which makes it another one.
+    pub(super) fn allow(&mut self, pending: Pending) {
+        let Call::Search { provider, query, results_max, .. } = pending.call else { return };
+        let call = Call::Search { provider, query, results_max, is_allowed: true };
+        let key = CallKey::new(&format!("{}.{}", pending.name, pending.tries), &call);
+        let (state, question) = (PendingState::Waiting, None);
+        self.pending.push(Pending { key, call, state, question, ..pending });
+    }
+
     fn again(&mut self, pending: Pending, not_before: Timestamp) {
         let tries = pending.tries + 1;
         let key = CallKey::new(&format!("{}.{tries}", pending.name), &pending.call);
@@ -251,7 +275,7 @@ impl Run {
         self.pending.push(Pending { key, tries, state, not_before, ..pending });
     }
 
-    fn tell_error(
+    pub(super) fn tell_error(
         &mut self,
         task: Task,
         error_type: ErrorType,
@@ -267,7 +291,10 @@ impl Run {
     }
 }
 
-fn detailed(pending: &Pending, failure: &Failure) -> serde_json::Map<String, serde_json::Value> {
+pub(super) fn detailed(
+    pending: &Pending,
+    failure: &Failure,
+) -> serde_json::Map<String, serde_json::Value> {
     let mut details = serde_json::Map::new();
     if let Call::Search { provider, .. } = &pending.call {
         details.insert("api".to_owned(), json!(provider));

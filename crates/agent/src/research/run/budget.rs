@@ -22,7 +22,7 @@ pub(super) struct Used {
 
 impl Used {
     pub(super) fn add(&mut self, outcome: &Outcome, spent: CallSpent) {
-        self.calls += 1;
+        self.calls += u64::from(!matches!(outcome, Outcome::Unallowed { .. }));
         self.pages += u64::from(matches!(outcome, Outcome::Read { .. }));
         let tokens = spent.usage.input.saturating_add(spent.usage.output);
         self.tokens = self.tokens.saturating_add(tokens);

@@ -115,7 +115,8 @@ impl Run {
         let mut known: Vec<ProviderId> = Vec::new();
         for name in names {
             let name = name.trim().to_lowercase();
-            let by_name = self.providers().find(|provider| provider.id.as_str() == name);
+            let is_it = |id: &ProviderId| id.as_str().eq_ignore_ascii_case(&name);
+            let by_name = self.providers().find(|provider| is_it(&provider.id));
             // Whoever says so means the web.
             let is_web = matches!(name.as_str(), "google" | "web");
             let of_web =

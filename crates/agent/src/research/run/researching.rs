@@ -80,7 +80,9 @@ impl Run {
         self.asked.insert((work.provider.clone(), normal(&work.query)));
         let name = format!("search.{}.{place}.{}", self.round, work.provider);
         let results_max = self.order.limits.results_per_search_max;
-        let call = Call::Search { provider: work.provider, query: work.query, results_max };
+        let is_allowed = self.allowed.contains(&work.provider);
+        let (provider, query) = (work.provider, work.query);
+        let call = Call::Search { provider, query, results_max, is_allowed };
         self.want(name, call, Task::Search { work: place });
     }
 
@@ -144,7 +146,7 @@ impl Run {
         let class = self.order.providers.iter().find(|it| it.id == *failed)?.class;
         let is_other = |it: &&Provider| {
             let was_asked = self.asked.contains(&(it.id.clone(), normal(query)));
-            it.id != *failed && it.class == class && !was_asked
+            it.id != *failed && it.class == class && class != Class::Tool && !was_asked
         };
         self.providers().find(is_other)
     }

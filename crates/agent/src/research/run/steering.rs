@@ -1,13 +1,13 @@
 //! What a person wants of a run while it goes on.
 
-use super::asking::PendingState;
-use super::{Phase, Run};
+use super::{Awaiting, Phase, Run};
 use crate::research::journal::Steering;
-use crate::research::message::{
-    AnswerReady, Control, Decision, Party, RunControl, ToolApproval, ToolDecision,
-};
+use crate::research::message::{AnswerReady, Control, Decision, Party, RunControl};
 use crate::research::report::EndReason;
 use crate::text::clip;
+
+/// Why a call is done without that a person does not want made.
+const NOT_WANTED: &str = "the user did not want it";
 
 /// Longest instruction, in bytes.
 const INSTRUCTION_BYTES_MAX: usize = 2_000;
@@ -40,8 +40,10 @@ impl Run {
                 Err(format!("a run takes {} instructions", self.order.limits.instructions_max))
             }
             Steering::Repeat { key, .. } => {
-                let is_unsure = |state: PendingState| state == PendingState::Unsure;
-                let is_asked = self.pending.iter().any(|it| it.key == *key && is_unsure(it.state));
+                let is_asked = self.awaits().iter().any(|awaiting| match awaiting {
+                    Awaiting::Repeat(asked) | Awaiting::Allow(asked) => asked == key,
+                    Awaiting::Plan | Awaiting::Resume => false,
+                });
                 is_asked.then_some(()).ok_or_else(|| format!("{key} is not asked about"))
             }
             Steering::Approve
@@ -83,18 +85,8 @@ impl Run {
                 }
                 self.instructions.push(text);
             }
-            Steering::Repeat { key, is_wanted } => {
-                let decision = ToolDecision { call: key.to_string(), approved: is_wanted };
-                self.say(Party::User, ToolApproval { request: None, decision: Some(decision) });
-                let place = self.pending.iter().position(|it| it.key == key);
-                match place.filter(|_| !is_wanted) {
-                    Some(place) => {
-                        let pending = self.pending.remove(place);
-                        self.do_without(pending.task, "it was not to be made again");
-                    }
-                    None => self.set(&key, PendingState::Waiting),
-                }
-            }
+            Steering::Repeat { key, is_wanted: true } => self.permit(&key),
+            Steering::Repeat { key, is_wanted: false } => self.forbid(&key, NOT_WANTED),
         }
     }
 

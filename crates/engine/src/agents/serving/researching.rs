@@ -1,9 +1,15 @@
-//! Research for other agents: the run's progress as states of the task, its plan as a question, its report in pieces.
+//! Research for other agents: the run's progress as states of the task, its plan and calls as questions, its report in
+//! pieces.
+
+use std::collections::VecDeque;
 
 use a2a::model::{Artifact, Content, Message, Part, TaskState};
 use agent::identity::Principal;
+use agent::research::call::CallKey;
 use agent::research::journal::Steering;
-use agent::research::message::{AgentMessage, Content as Said, PlanQuestion, SearchStep, Uuid};
+use agent::research::message::{
+    AgentMessage, Content as Said, PlanQuestion, SearchStep, ToolQuestion, Uuid,
+};
 use agent::research::order::{Approval, RunBudget};
 use agent::research::report::{EndReason, Report};
 use serde_json::{Value, json};
@@ -11,7 +17,7 @@ use serde_json::{Value, json};
 use super::asking::{artifact, failed, is_yes};
 use super::executor::{Ended, Step, Work};
 use crate::error::EngineError;
-use crate::research::words::{shown, steps_named, told};
+use crate::research::words::{call_asked, shown, steps_named, told};
 use crate::research::{Asked, Over, Research, Seen, Watching};
 
 /// Where a message says that the plan is to be followed without a question: `"approval": "given"`.
@@ -29,6 +35,7 @@ pub(super) async fn research(
         sources: Vec::new(),
         approval: Some(approval(message)),
         budget: RunBudget::default(),
+        hops: a2a::hops::read(None, message, work.metadata.as_ref()),
     };
     let principal = work.principal.clone();
     let id = match research.create(&principal, asked).await {
@@ -70,7 +77,7 @@ async fn follow(
     work: &mut Work,
     message: &Message,
 ) -> Result<(), Ended> {
-    let mut waiting: Option<PlanQuestion> = None;
+    let mut waiting = Questions { run: run.id, open: VecDeque::new() };
     loop {
         tokio::select! {
             seen = watching.next() => match seen {
@@ -78,10 +85,10 @@ async fn follow(
                     let value: Value = serde_json::from_str(&line.json).unwrap_or_default();
                     // Every line was made from a message.
                     let Ok(said) = AgentMessage::read(&value) else { continue };
-                    if let Some(plan) = asked_about(&said.content) {
-                        work.tell.status(TaskState::InputRequired, question(run.id, &plan)).await?;
-                        waiting = Some(plan);
-                    } else if let Some(words) = told(&said.content) {
+                    if let Some(parts) = waiting.take(&said.content) {
+                        work.tell.status(TaskState::InputRequired, parts).await?;
+                    }
+                    if let (Some(words), true) = (told(&said.content), waiting.open.is_empty()) {
                         let parts = vec![Part::text(words)];
                         work.tell.status(TaskState::Working, parts).await?;
                     }
@@ -104,22 +111,72 @@ async fn follow(
                 }
             },
             Some(said) = work.inbox.recv() => {
-                let steering = match waiting.take() {
-                    Some(plan) => decided(&said, &plan),
-                    None => Steering::Instruct { text: text(&said) },
-                };
+                let steering = waiting.answered(&said);
                 if let Err(error) = run.research.steer(&run.principal, run.id, steering).await {
                     work.tell.status(TaskState::Working, vec![Part::text(error.to_string())]).await?;
+                }
+                if let Some(parts) = waiting.first() {
+                    work.tell.status(TaskState::InputRequired, parts).await?;
                 }
             }
         }
     }
 }
 
-fn asked_about(content: &Said) -> Option<PlanQuestion> {
-    match content {
-        Said::PlanApproval(approval) => approval.request.clone(),
-        _ => None,
+/// Something that waits for the caller's word.
+enum Question {
+    Plan(PlanQuestion),
+    Call(ToolQuestion),
+}
+
+/// What the caller is asked about, one after the other.
+struct Questions {
+    run: Uuid,
+    open: VecDeque<Question>,
+}
+
+impl Questions {
+    /// Takes what a run asks, and what it no longer does; gives what the caller is to be asked now.
+    fn take(&mut self, content: &Said) -> Option<Vec<Part>> {
+        let asked = match content {
+            Said::PlanApproval(approval) => approval.request.clone().map(Question::Plan),
+            Said::ToolApproval(approval) => {
+                let over = approval.decision.as_ref().map(|decision| decision.call.as_str());
+                self.open.retain(
+                    |it| !matches!(it, Question::Call(call) if Some(call.call.as_str()) == over),
+                );
+                approval.request.clone().map(Question::Call)
+            }
+            _ => None,
+        };
+        self.open.push_back(asked?);
+        if self.open.len() == 1 { self.first() } else { None }
+    }
+
+    fn first(&self) -> Option<Vec<Part>> {
+        Some(match self.open.front()? {
+            Question::Plan(plan) => question(self.run, plan),
+            Question::Call(call) => vec![
+                Part::text(format!("{} Answer yes or no.", call_asked(call))),
+                Part::new(Content::Data(json!({ "run": self.run, "call": call }))),
+            ],
+        })
+    }
+
+    /// What a message of the caller means for the run. What is not clearly a yes is a no.
+    fn answered(&mut self, said: &Message) -> Steering {
+        match self.open.pop_front() {
+            Some(Question::Plan(plan)) => decided(said, &plan),
+            Some(Question::Call(call)) => {
+                let is_wanted = said.parts.iter().any(|part| match &part.content {
+                    Content::Text(text) => is_yes(text),
+                    Content::Data(data) => data.get("decision").is_some_and(|it| it == "approve"),
+                    Content::Raw(_) | Content::Url(_) => false,
+                });
+                Steering::Repeat { key: CallKey::from(call.call), is_wanted }
+            }
+            None => Steering::Instruct { text: text(said) },
+        }
     }
 }
 

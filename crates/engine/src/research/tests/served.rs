@@ -11,11 +11,11 @@ fn caller(name: &str) -> Principal {
 
 fn asked(approval: Approval) -> Asked {
     let Wanted { question, sources, budget, .. } = wanted(approval);
-    Asked { question, sources, approval: Some(approval), budget }
+    Asked { question, sources, approval: Some(approval), budget, hops: 0 }
 }
 
 fn service(world: &World, runs_max: usize) -> Research {
-    Research::new(world.process(), ResearchRules { runs_max, plan_seconds: 60 })
+    Research::new(world.process(), ResearchRules { runs_max, ..ResearchRules::default() })
 }
 
 async fn all_of(mut watching: Watching) -> (Vec<u64>, Seen) {

@@ -11,7 +11,7 @@ use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
 use agent::research::report::Report;
 use agent::research::run::Run;
 use anyhow::{Context, Result, bail};
-use engine::research::{Researcher, Told, Wanted};
+use engine::research::{Calling, Researcher, Told, Wanted};
 use futures_util::StreamExt;
 use serde_json::json;
 use tokio::time::Instant;
@@ -85,7 +85,7 @@ pub(super) async fn run(
     config.data.folder = scratch.path.display().to_string();
     let installation = Installation::open(&config).await?;
     fill(&installation.knowledge, &set, output).await?;
-    let researcher = &research::researcher(&config, &installation).await?;
+    let researcher = &research::researcher(&config, &installation, None).await?;
     let documents = &documents;
     let bar = output.progress(questions.len() as u64, "questions");
     let asking = questions.iter().map(|question| async move {
@@ -118,10 +118,13 @@ async fn ask(
         question: question.text.clone(),
         sources: vec![],
         principal: "owner".to_owned(),
+        calling: Calling::Forbidden,
         approval: Approval::Given,
         chooser: Chooser::Rules,
         limits: RunLimits::default(),
         budget: RunBudget::default(),
+        answer_seconds: None,
+        hops: 0,
     };
     let begun = Instant::now();
     let tenant = TenantId::local();

@@ -1,9 +1,10 @@
-//! Follows a run to its end: shows it, asks about its plan, and lets whoever sits there cut it short.
+//! Follows a run to its end: shows it, asks about its plan and its calls, and lets whoever sits there cut it short.
 
+use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use agent::research::message::{Content, PlanQuestion, Uuid};
+use agent::research::message::{Content, PlanQuestion, ToolQuestion, Uuid};
 use anyhow::{Result, bail};
 use engine::research::words::steps_named;
 use server::api::wire::research::{ControlBody, ControlKind, PlanBody, PlanDecision};
@@ -45,12 +46,20 @@ pub(super) async fn follow(
         after,
         output,
         view: View::new(output),
-        asked: None,
+        is_person: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+        asked: VecDeque::new(),
         is_cut: false,
     };
     let ended = follower.follow().await;
     follower.view.clear();
     ended
+}
+
+/// Something that waits for the person's word.
+#[derive(Debug, Clone, PartialEq)]
+enum Asked {
+    Plan(PlanQuestion),
+    Call(ToolQuestion),
 }
 
 struct Follower<'a> {
@@ -60,22 +69,25 @@ struct Follower<'a> {
     after: u64,
     output: &'a Output,
     view: View,
-    /// The plan that the person is asked about.
-    asked: Option<PlanQuestion>,
+    /// Whether there is somebody to ask.
+    is_person: bool,
+    /// What the person is asked about, one after the other.
+    asked: VecDeque<Asked>,
     /// The person has asked to write with what there is.
     is_cut: bool,
 }
 
 impl Follower<'_> {
     async fn follow(&mut self) -> Result<Ended> {
-        let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         let input = Input::standard()?;
         let mut watched = self.backend.watch(self.id, self.after).await?;
         let mut returns = 0;
         loop {
             let woken = tokio::select! {
                 told = watched.next() => Woken::Told(told?),
-                line = input.next(), if is_person && self.asked.is_some() => Woken::Typed(line?),
+                line = input.next(), if self.is_person && !self.asked.is_empty() => {
+                    Woken::Typed(line?)
+                }
                 stopped = tokio::signal::ctrl_c() => {
                     stopped?;
                     Woken::Interrupted
@@ -86,8 +98,8 @@ impl Follower<'_> {
                     returns = 0;
                     self.after = message.more.seq.unwrap_or(self.after);
                     self.output.json(&message)?;
-                    self.heed(&message.content);
                     self.view.take(&message);
+                    self.heed(&message.content).await;
                 }
                 Woken::Told(RunEvent::Ended { has_report: true, .. }) => {
                     return Ok(Ended::Reported);
@@ -118,36 +130,93 @@ impl Follower<'_> {
     }
 
     /// Asks the person where the run does.
-    fn heed(&mut self, content: &Content) {
+    async fn heed(&mut self, content: &Content) {
+        let before = self.asked.front().cloned();
         match content {
             Content::PlanApproval(approval) => {
-                self.asked.clone_from(&approval.request);
-                if let Some(plan) = &self.asked {
-                    self.view.ask(plan);
+                self.asked.retain(|asked| !matches!(asked, Asked::Plan(_)));
+                self.asked.extend(approval.request.clone().map(Asked::Plan));
+            }
+            Content::PlanningRequest(_) => {
+                self.asked.retain(|asked| !matches!(asked, Asked::Plan(_)));
+            }
+            Content::ToolApproval(approval) => {
+                if let Some(decision) = &approval.decision {
+                    let is_it = |asked: &Asked| matches!(asked, Asked::Call(question) if question.call == decision.call);
+                    self.asked.retain(|asked| !is_it(asked));
+                }
+                if let Some(question) = approval.request.clone() {
+                    return self.ask_about(question).await;
                 }
             }
-            Content::PlanningRequest(_) => self.asked = None,
             _ => {}
+        }
+        if self.asked.front() != before.as_ref() {
+            self.show_question();
+        }
+    }
+
+    async fn ask_about(&mut self, question: ToolQuestion) {
+        // At a server somebody else may answer; here there is nobody.
+        if !self.is_person && !self.backend.is_remote() {
+            return self.say_of_call(ControlKind::DoWithout, question.call).await;
+        }
+        // A run that was taken over asks again.
+        let question = Asked::Call(question);
+        if !self.asked.contains(&question) {
+            self.asked.push_back(question);
+        }
+        if self.asked.len() == 1 {
+            self.show_question();
+        }
+    }
+
+    fn show_question(&self) {
+        match self.asked.front() {
+            Some(Asked::Plan(plan)) => self.view.ask(plan),
+            Some(Asked::Call(question)) => self.view.ask_about(question),
+            None => {}
         }
     }
 
     async fn answer(&mut self, line: Option<Vec<u8>>) -> Result<()> {
-        let Some(plan) = self.asked.clone() else { return Ok(()) };
+        let Some(asked) = self.asked.front().cloned() else { return Ok(()) };
         // Nobody types any more: the run does what it does without an answer.
         let Some(line) = line else {
-            self.asked = None;
+            self.asked.clear();
             return Ok(());
         };
-        let Some(body) = word(&String::from_utf8_lossy(&line), &plan) else {
-            self.view.ask(&plan);
-            return Ok(());
-        };
-        self.asked = None;
-        if let Err(error) = self.backend.steer(self.id, Word::Plan(body)).await {
-            // Too late is no fault: then it has gone on by itself.
-            self.view.say(&format!("{error:#}"));
+        let line = String::from_utf8_lossy(&line);
+        match asked {
+            Asked::Plan(plan) => match word(&line, &plan) {
+                Some(body) => {
+                    self.asked.pop_front();
+                    self.steer(Word::Plan(body)).await;
+                }
+                None => self.show_question(),
+            },
+            Asked::Call(question) => match yes_or_no(&line) {
+                Some(control) => {
+                    self.asked.pop_front();
+                    self.say_of_call(control, question.call).await;
+                    self.show_question();
+                }
+                None => self.show_question(),
+            },
         }
         Ok(())
+    }
+
+    async fn say_of_call(&self, control: ControlKind, call: String) {
+        let body = ControlBody { control, instruction: None, call: Some(call) };
+        self.steer(Word::Control(body)).await;
+    }
+
+    /// Too late is no fault: then the run has gone on by itself.
+    async fn steer(&self, word: Word) {
+        if let Err(error) = self.backend.steer(self.id, word).await {
+            self.view.say(&format!("{error:#}"));
+        }
     }
 
     /// Has the answer written with what there is; false if it is to be left alone.
@@ -166,6 +235,15 @@ impl Follower<'_> {
                 true
             }
         }
+    }
+}
+
+/// What a line says about a call; none if it says nothing that is understood. Only a clear yes is one.
+fn yes_or_no(line: &str) -> Option<ControlKind> {
+    match line.trim() {
+        "y" | "Y" | "yes" | "네" | "ㅛ" => Some(ControlKind::Allow),
+        "n" | "N" | "no" | "아니요" | "ㄴ" => Some(ControlKind::DoWithout),
+        _ => None,
     }
 }
 
@@ -209,5 +287,12 @@ mod tests {
         assert_eq!(said("1, 3\n"), Some((PlanDecision::Edit, vec![step(1), third])));
         assert_eq!(said("what?\n"), None);
         assert_eq!(said("7\n"), None);
+    }
+
+    #[test]
+    fn a_call_is_made_after_a_clear_yes_alone() {
+        assert_eq!(yes_or_no("y\n"), Some(ControlKind::Allow));
+        assert_eq!(yes_or_no("아니요\n"), Some(ControlKind::DoWithout));
+        assert_eq!((yes_or_no("\n"), yes_or_no("maybe\n")), (None, None));
     }
 }

@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use agent::research::message::{AgentMessage, BudgetPart, Content, PlanQuestion};
-use engine::research::words::planned;
+use agent::research::message::{AgentMessage, BudgetPart, Content, PlanQuestion, ToolQuestion};
+use engine::research::words::{call_asked, planned};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::Output;
@@ -75,6 +75,12 @@ impl View {
         ));
     }
 
+    /// Shows a call that waits for a word.
+    pub(super) fn ask_about(&self, question: &ToolQuestion) {
+        self.say(&call_asked(question));
+        self.say("y makes it, n goes on without it.");
+    }
+
     pub(super) fn clear(&self) {
         self.lines.iter().for_each(ProgressBar::finish_and_clear);
     }
@@ -104,6 +110,10 @@ impl Progress {
         match content {
             Content::SubmitQuery(_) => "planning".clone_into(&mut self.doing),
             Content::PlanApproval(approval) => {
+                let is_asked = approval.request.is_some();
+                self.doing = if is_asked { "waiting for your word" } else { "searching" }.into();
+            }
+            Content::ToolApproval(approval) => {
                 let is_asked = approval.request.is_some();
                 self.doing = if is_asked { "waiting for your word" } else { "searching" }.into();
             }

@@ -23,7 +23,7 @@ const DOLLARS_MAX: f64 = 1e9;
 #[serde(deny_unknown_fields)]
 pub struct ResearchBody {
     pub question: String,
-    /// Where to search; wherever it can be, if left out.
+    /// Where to search: `local`, providers, `tool:SERVER__TOOL`, `agent:NAME`; wherever it can be, if left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<ProviderId>,
     #[serde(default)]
@@ -75,7 +75,7 @@ impl ResearchBody {
     pub fn read(self) -> Result<Asked, Problem> {
         let Self { question, sources, budget, approval } = self;
         let budget = budget.read()?;
-        Ok(Asked { question, sources, approval: approval.map(Into::into), budget })
+        Ok(Asked { question, sources, approval: approval.map(Into::into), budget, hops: 0 })
     }
 }
 
@@ -150,7 +150,7 @@ pub struct ProgressBody {
     pub sources: usize,
     /// The place of the last message.
     pub last_seq: u64,
-    /// What a person is waited for: `plan`, `resume`, `repeat`.
+    /// What a person is waited for: `plan`, `resume`, `repeat`, `allow`.
     pub awaits: Vec<AwaitsBody>,
     pub budget: Vec<BudgetPart>,
     pub has_report: bool,
@@ -166,6 +166,8 @@ pub enum AwaitsBody {
     Resume,
     /// Whether this call, which may have been made, is made again.
     Repeat(String),
+    /// A yes to this call, which needs one.
+    Allow(String),
 }
 
 impl From<Awaiting> for AwaitsBody {
@@ -174,6 +176,7 @@ impl From<Awaiting> for AwaitsBody {
             Awaiting::Plan => Self::Plan,
             Awaiting::Resume => Self::Resume,
             Awaiting::Repeat(key) => Self::Repeat(key.to_string()),
+            Awaiting::Allow(key) => Self::Allow(key.to_string()),
         }
     }
 }
@@ -243,7 +246,7 @@ pub struct ControlBody {
     /// What else to look for; with `instruct`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction: Option<String>,
-    /// The call that may be made again or not; with `repeat` and `do_without`.
+    /// The call that is asked about; with `repeat`, `allow` and `do_without`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
 }
@@ -261,7 +264,9 @@ pub enum ControlKind {
     Instruct,
     /// Makes a call again of which nobody knows whether it was made.
     Repeat,
-    /// Goes on without such a call.
+    /// Says yes to a call that needs it.
+    Allow,
+    /// Goes on without a call that is asked about.
     DoWithout,
 }
 
@@ -278,7 +283,9 @@ impl ControlBody {
             ControlKind::Stop => Steering::Stop,
             ControlKind::FinishNow => Steering::FinishNow,
             ControlKind::Instruct => Steering::Instruct { text: instruction.unwrap_or_default() },
-            ControlKind::Repeat => Steering::Repeat { key: call()?, is_wanted: true },
+            ControlKind::Repeat | ControlKind::Allow => {
+                Steering::Repeat { key: call()?, is_wanted: true }
+            }
             ControlKind::DoWithout => Steering::Repeat { key: call()?, is_wanted: false },
         })
     }

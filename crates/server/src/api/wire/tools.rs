@@ -181,7 +181,7 @@ pub struct ToolOutputBody {
 
 impl From<ToolOutput> for ToolOutputBody {
     fn from(output: ToolOutput) -> Self {
-        let ToolOutput { text, structured, is_error, is_cut } = output;
+        let ToolOutput { text, structured, is_error, is_cut, links: _ } = output;
         Self { text, structured, is_error, is_cut }
     }
 }

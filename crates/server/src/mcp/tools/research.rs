@@ -1,11 +1,14 @@
-//! The tool `research`: a whole run. Whoever sits at the client is asked about the plan, if the client can ask.
+//! The tool `research`: a whole run. Whoever sits at the client is asked about its plan and calls, if the client can ask.
 
+use agent::research::call::CallKey;
 use agent::research::journal::Steering;
-use agent::research::message::{AgentMessage, Content, PlanQuestion, ProviderId, Uuid};
+use agent::research::message::{
+    AgentMessage, Content, PlanQuestion, ProviderId, ToolQuestion, Uuid,
+};
 use agent::research::order::Approval;
 use agent::research::report::Report;
 use engine::EngineError;
-use engine::research::words::{shown, steps_named, told};
+use engine::research::words::{call_asked, shown, steps_named, told};
 use engine::research::{Asked as Wanted, Over, Seen};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, InputRequests, InputRequiredResult,
@@ -23,15 +26,17 @@ use crate::mcp::knowledge::Own;
 use crate::mcp::offer::Asked;
 use crate::problem::Problem;
 
-/// Under which name a client's answer about the plan comes.
+/// Under which names a client's answers about the plan and about a call come.
 const PLAN: &str = "plan";
+const CALL: &str = "call";
 
 /// A question to be researched.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ResearchForm {
     question: String,
-    /// Where to search, such as `local` for the documents, `arxiv`, `wikipedia`; wherever it can be, if left out.
+    /// Where to search, such as `local` for the documents, `arxiv`, `tool:SERVER__TOOL`, `agent:NAME`; wherever it can be, if
+    /// left out.
     #[serde(default)]
     sources: Vec<ProviderId>,
     /// What it may use; what is left out has no limit.
@@ -121,8 +126,13 @@ pub(super) async fn call(
         None => {
             let approval = Some(if way == Way::None { Approval::Given } else { Approval::Asked });
             let budget = form.budget.read()?;
-            let wanted =
-                Wanted { question: form.question, sources: form.sources, approval, budget };
+            let wanted = Wanted {
+                question: form.question,
+                sources: form.sources,
+                approval,
+                budget,
+                hops: 0,
+            };
             (own.research.create(&asked.principal, wanted).await?.line.id, 0)
         }
     };
@@ -148,22 +158,72 @@ pub(super) async fn call(
         if let Some(words) = told(&message.content) {
             progress(asked, steps, words).await;
         }
-        let plan = match &message.content {
-            Content::PlanApproval(approval) => approval.request.clone(),
-            _ => None,
-        };
-        match (plan, way) {
-            (Some(plan), Way::Round) => return ask_by_round(id, &plan),
-            (Some(plan), Way::Request) => {
+        let Some(question) = Question::of(&message.content) else { continue };
+        match way {
+            Way::Round => return ask_by_round(id, line.seq, &question),
+            Way::Request => {
                 let answer = tokio::select! {
-                    answer = ask_by_request(&plan, asked) => answer?,
+                    answer = ask_by_request(&question, asked) => answer?,
                     () = asked.context.ct.cancelled() => return taken_back(own, id, asked).await,
                 };
-                steer(own, id, decided(&answer, &plan), asked).await?;
+                steer(own, id, question.decided(&answer), asked).await?;
             }
-            (_, Way::None) | (None, _) => {}
+            // Nobody can be asked: a plan goes on by itself, a call is done without.
+            Way::None => {
+                if let Question::Call(call) = question {
+                    steer(own, id, about(&call, false), asked).await?;
+                }
+            }
         }
     }
+}
+
+/// Something that waits for a word.
+enum Question {
+    Plan(PlanQuestion),
+    Call(ToolQuestion),
+}
+
+impl Question {
+    fn of(content: &Content) -> Option<Self> {
+        match content {
+            Content::PlanApproval(approval) => approval.request.clone().map(Self::Plan),
+            Content::ToolApproval(approval) => approval.request.clone().map(Self::Call),
+            _ => None,
+        }
+    }
+
+    /// Under which name its answer comes.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Plan(_) => PLAN,
+            Self::Call(_) => CALL,
+        }
+    }
+
+    fn form(&self) -> Value {
+        match self {
+            Self::Plan(plan) => form(plan),
+            Self::Call(call) => call_form(call),
+        }
+    }
+
+    fn decided(&self, answer: &Value) -> Steering {
+        match self {
+            Self::Plan(plan) => decided(answer, plan),
+            Self::Call(call) => about(call, is_yes(answer)),
+        }
+    }
+}
+
+fn about(call: &ToolQuestion, is_wanted: bool) -> Steering {
+    Steering::Repeat { key: CallKey::from(call.call.clone()), is_wanted }
+}
+
+/// Only a clear yes to a call is one.
+fn is_yes(answer: &Value) -> bool {
+    let decision = answer.get("content").and_then(|it| it.get("decision")?.as_str());
+    answer.get("action").and_then(Value::as_str) == Some("accept") && decision == Some("approve")
 }
 
 /// Takes what a client answers in a further round; gives the run, and the last message that the round before has seen.
@@ -175,19 +235,22 @@ async fn answered(
 ) -> Result<(Uuid, u64), Fault> {
     let unknown = || Fault::Tell("requestState does not belong to this call".to_owned());
     // The name of a run opens nothing to anybody else: it is looked for among the caller's own.
-    let id: Uuid = state.parse().map_err(|_| unknown())?;
+    let (id, seen) = state.split_once('.').ok_or_else(unknown)?;
+    let id: Uuid = id.parse().map_err(|_| unknown())?;
+    let seen: u64 = seen.parse().map_err(|_| unknown())?;
     let view = own.research.view(&asked.principal, id).await.map_err(|_| unknown())?;
-    let after = view.status.map_or(0, |status| status.last_seq);
-    let response = call.input_responses.as_ref().and_then(|all| all.get(PLAN));
-    let lines = own.research.messages(&asked.principal, id, 0, usize::MAX).await?;
-    let plan = lines.iter().rev().find_map(|line| match message(&line.json)?.content {
-        Content::PlanApproval(approval) => approval.request,
-        _ => None,
-    });
-    if let (Some(response), Some(plan)) = (response, plan) {
-        steer(own, id, decided(response, &plan), asked).await?;
+    let last = view.status.map_or(0, |status| status.last_seq);
+    let responses = call.input_responses.as_ref();
+    let lines = own.research.messages(&asked.principal, id, seen, usize::MAX).await?;
+    // The first question after what was seen is the one that the round before has asked.
+    let question = lines
+        .iter()
+        .find_map(|line| Some((line.seq, Question::of(&message(&line.json)?.content)?)));
+    let Some((seq, question)) = question else { return Ok((id, last)) };
+    if let Some(response) = responses.and_then(|all| all.get(question.name())) {
+        steer(own, id, question.decided(response), asked).await?;
     }
-    Ok((id, after))
+    Ok((id, seq))
 }
 
 /// Has the run do what somebody wants; that it comes too late is no fault.
@@ -217,20 +280,31 @@ fn form(plan: &PlanQuestion) -> Value {
     json!({ "mode": "form", "message": message, "requestedSchema": schema })
 }
 
-fn ask_by_round(id: Uuid, plan: &PlanQuestion) -> Result<CallToolResponse, Fault> {
-    let broken = |error| Fault::from(Problem::broken("a question about a plan", &error));
-    let request = json!({ "method": "elicitation/create", "params": form(plan) });
-    let mut requests = InputRequests::new();
-    requests.insert(PLAN.to_owned(), serde_json::from_value(request).map_err(broken)?);
-    Ok(InputRequiredResult::new(Some(requests), Some(id.to_string())).into())
+/// The question about a call, as a form.
+fn call_form(call: &ToolQuestion) -> Value {
+    let decision = json!({ "type": "string", "enum": ["approve", "refuse"] });
+    let schema = json!({
+        "type": "object", "properties": { "decision": decision }, "required": ["decision"],
+    });
+    json!({ "mode": "form", "message": call_asked(call), "requestedSchema": schema })
 }
 
-async fn ask_by_request(plan: &PlanQuestion, asked: &Asked) -> Result<Value, Fault> {
-    let broken = |error| Fault::from(Problem::broken("a question about a plan", &error));
-    let params = serde_json::from_value(form(plan)).map_err(broken)?;
+/// A result that asks; its state names the run and the last message before the question.
+fn ask_by_round(id: Uuid, seq: u64, question: &Question) -> Result<CallToolResponse, Fault> {
+    let broken = |error| Fault::from(Problem::broken("a question of a run", &error));
+    let request = json!({ "method": "elicitation/create", "params": question.form() });
+    let mut requests = InputRequests::new();
+    requests.insert(question.name().to_owned(), serde_json::from_value(request).map_err(broken)?);
+    let state = format!("{id}.{}", seq.saturating_sub(1));
+    Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
+}
+
+async fn ask_by_request(question: &Question, asked: &Asked) -> Result<Value, Fault> {
+    let broken = |error| Fault::from(Problem::broken("a question of a run", &error));
+    let params = serde_json::from_value(question.form()).map_err(broken)?;
     match asked.peer().create_elicitation(params).await {
         Ok(result) => serde_json::to_value(&result).map_err(broken),
-        Err(error) => Err(Fault::Tell(format!("nobody could be asked about the plan: {error}"))),
+        Err(error) => Err(Fault::Tell(format!("nobody could be asked about the run: {error}"))),
     }
 }
 

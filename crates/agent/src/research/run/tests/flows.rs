@@ -52,13 +52,10 @@ fn the_error_flow_of_the_protocol() {
     let mut world = |key: &crate::research::call::CallKey, call: &Call| {
         let is_first = key.as_str().starts_with("search.1.0.local.1");
         if is_first {
-            return Outcome::Failed(Failure {
-                error_type: ErrorType::Timeout,
-                message: "the search took too long".to_owned(),
-                status: None,
-                retry_after: Some(60),
-                is_passing: true,
-            });
+            let message = "the search took too long".to_owned();
+            let failure = Failure::new(ErrorType::Timeout, message);
+            let retry_after = Some(60);
+            return Outcome::Failed(Failure { retry_after, is_passing: true, ..failure });
         }
         well(key, call)
     };

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::world::*;
-use crate::research::call::{Call, CallKey, Outcome};
+use crate::research::call::{Call, CallKey, Failure, Outcome};
 use crate::research::journal::{Event, Steering};
-use crate::research::message::AgentMessage;
+use crate::research::message::{AgentMessage, ErrorType};
 use crate::research::order::{Approval, Chooser, Class, Order, RunBudget, RunLimits, Thinking};
 use crate::research::report::EndReason;
 use crate::research::run::Run;
@@ -52,13 +52,14 @@ fn any_order(dice: &mut Dice) -> Order {
             calls: maybe(dice, 60),
             pages: maybe(dice, 10),
         },
+        answer_seconds: maybe(dice, 100),
         ..order()
     }
 }
 
 /// Good answers, bad ones, and none.
 fn any_outcome(dice: &mut Dice, key: &CallKey, call: &Call) -> Outcome {
-    match dice.roll(12) {
+    match dice.roll(14) {
         0 => failure(503, true, None),
         1 => failure(429, true, Some(dice.roll(200))),
         2 => failure(401, false, None),
@@ -74,6 +75,11 @@ fn any_outcome(dice: &mut Dice, key: &CallKey, call: &Call) -> Outcome {
             hit.address = Some(hit.place.clone());
             hit.is_summary = true;
             Outcome::Found { hits: vec![hit] }
+        }
+        8 => Outcome::Unallowed { reason: "it sends".to_owned(), is_lasting: dice.roll(2) == 0 },
+        9 => {
+            let failure = Failure::new(ErrorType::Timeout, "no answer".to_owned());
+            Outcome::Failed(Failure { is_unsure: true, is_passing: true, ..failure })
         }
         _ => well(key, call),
     }

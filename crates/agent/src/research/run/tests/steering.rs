@@ -81,6 +81,7 @@ fn a_plan_that_a_person_has_edited_is_the_one_that_is_followed() {
         provider: ProviderId::local(),
         query: "budget cost".to_owned(),
         results_max: 8,
+        is_allowed: false,
     };
     assert_eq!(calls.iter().map(|(_, call)| call).collect::<Vec<_>>(), [&expected]);
 }

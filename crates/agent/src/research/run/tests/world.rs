@@ -33,6 +33,8 @@ pub(super) fn order() -> Order {
         chooser: Chooser::Rules,
         limits: RunLimits::default(),
         budget: RunBudget::default(),
+        answer_seconds: None,
+        hops: 0,
     }
 }
 
@@ -70,13 +72,10 @@ pub(super) fn said(value: &Value) -> Outcome {
 }
 
 pub(super) fn failure(status: u16, is_passing: bool, retry_after: Option<u64>) -> Outcome {
-    Outcome::Failed(Failure {
-        error_type: ErrorType::ApiError,
-        message: format!("the provider answers with {status}"),
-        status: Some(status),
-        retry_after,
-        is_passing,
-    })
+    let message = format!("the provider answers with {status}");
+    let status = Some(status);
+    let failure = Failure::new(ErrorType::ApiError, message);
+    Outcome::Failed(Failure { status, retry_after, is_passing, ..failure })
 }
 
 pub(super) fn plan() -> Outcome {
@@ -203,7 +202,9 @@ impl Played {
         }
         let steering = match next.awaits.first() {
             Some(Awaiting::Plan) => Steering::Approve,
-            Some(Awaiting::Repeat(key)) => Steering::Repeat { key: key.clone(), is_wanted: true },
+            Some(Awaiting::Repeat(key) | Awaiting::Allow(key)) => {
+                Steering::Repeat { key: key.clone(), is_wanted: true }
+            }
             Some(Awaiting::Resume) => Steering::Resume,
             None => panic!("the run waits for nothing: {:#?}", self.run),
         };
