@@ -189,6 +189,8 @@ impl World {
             chooser: Chooser::Rules,
             limits: RunLimits::default(),
             budget: RunBudget::default(),
+            basis: None,
+            conversation: None,
         };
         let tenant = TenantId::local();
         let mut following = self.researcher.begin(&tenant, wanted).await?;

@@ -5,6 +5,7 @@ mod driving;
 mod live;
 mod pages;
 mod service;
+mod standing;
 #[cfg(test)]
 mod tests;
 pub mod words;
@@ -18,7 +19,7 @@ use agent::price::PriceList;
 use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, ProviderId, Uuid};
 use agent::research::order::{
-    Approval, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
+    Approval, Basis, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
 };
 use agent::research::report::{EndReason, Report};
 use agent::research::run::Run;
@@ -66,6 +67,10 @@ pub struct Wanted {
     pub chooser: Chooser,
     pub limits: RunLimits,
     pub budget: RunBudget,
+    /// The finished run that it stands on: one of the same caller.
+    pub basis: Option<Basis>,
+    /// The conversation of another protocol that it belongs to.
+    pub conversation: Option<String>,
 }
 
 /// What happens in a run, in order. The last is `Ended`, `Left` or `Failed`.
@@ -205,9 +210,7 @@ impl Researcher {
 
     /// A run as it is now, made from its journal; none if it is not there.
     pub async fn run(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Run>, EngineError> {
-        let Some(kept) = self.parts.journals.run(tenant, id).await? else { return Ok(None) };
-        let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
-        run.map(Some).map_err(|error| EngineError::Refused(error.to_string()))
+        kept_run(&self.parts, tenant, id).await
     }
 
     /// The one begun last first.
@@ -261,6 +264,8 @@ impl Researcher {
             chooser: wanted.chooser,
             limits: wanted.limits,
             budget: wanted.budget,
+            basis: wanted.basis,
+            conversation: wanted.conversation.clone(),
         })
     }
 
@@ -280,6 +285,20 @@ impl Researcher {
         all.retain(|provider| wanted.is_empty() || wanted.contains(&provider.id));
         Ok(all)
     }
+}
+
+/// A run as it is now, made from its journal; none if it is not there.
+async fn kept_run(
+    parts: &ResearchParts,
+    tenant: &TenantId,
+    id: Uuid,
+) -> Result<Option<Run>, EngineError> {
+    parts.journals.run(tenant, id).await?.map(replayed).transpose()
+}
+
+fn replayed(kept: KeptRun) -> Result<Run, EngineError> {
+    let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
+    run.map_err(|error| EngineError::Refused(error.to_string()))
 }
 
 fn following(live: &Arc<Live>, after: u64) -> Result<Following, EngineError> {

@@ -11,7 +11,6 @@ use std::convert::Infallible;
 
 use agent::identity::Scope;
 use agent::research::message::{AgentMessage, Content, Uuid};
-use agent::research::order::RunBudget;
 use axum::body::Bytes as Piece;
 use axum::extract::State;
 use axum::response::Response;
@@ -84,7 +83,8 @@ async fn begin(
         question: input.question.clone(),
         sources: input.sources.clone(),
         approval: Some(input.approval),
-        budget: RunBudget::default(),
+        conversation: Some(format!("ag-ui:{}", input.thread)),
+        ..Asked::default()
     };
     Ok((research.create(caller, asked).await?.line.id, 0))
 }

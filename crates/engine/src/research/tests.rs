@@ -1,8 +1,10 @@
 //! Checks runs over a shelf of documents: whole ones, interrupted ones, steered ones.
 
 mod served;
+mod standing;
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use agent::filter::{Filter, Tags};
 use agent::knowledge::{Excerpt, Found, Passage, Section};
@@ -10,7 +12,7 @@ use agent::ledger::Day;
 use agent::model::{Message, ModelRequest, Output};
 use agent::names::SectionId;
 use agent::ports::{Ledger as _, PortError, Searched};
-use agent::research::call::Failure;
+use agent::research::call::{Failure, Freshness};
 use agent::research::journal::Event;
 use agent::research::message::{CheckVerdict, Content};
 use agent::research::source::Hit;
@@ -87,12 +89,12 @@ fn passage(name: &str, text: &str) -> Passage {
     Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() }
 }
 
-/// Gives the same bytes each time, so that runs can be compared.
-struct Same;
+/// Gives the same bytes each time, so that runs can be compared; others in a world where several are wanted.
+struct Same(Arc<AtomicU8>);
 
 impl Entropy for Same {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), PortError> {
-        bytes.fill(7);
+        bytes.fill(self.0.load(Ordering::SeqCst));
         Ok(())
     }
 }
@@ -138,6 +140,8 @@ struct World {
     clock: Arc<HandClock>,
     tenant: TenantId,
     has_web: bool,
+    /// What is drawn for the name of the next run.
+    drawn: Arc<AtomicU8>,
 }
 
 /// A provider that knows one page, and that page.
@@ -175,6 +179,7 @@ impl PageTexts for Web {
         &'a self,
         _tenant: &'a TenantId,
         _address: &'a str,
+        _freshness: Freshness,
     ) -> BoxFuture<'a, Result<String, EngineError>> {
         let text = "Budget alerts work by mail and cost 3 dollars at this provider.".to_owned();
         Box::pin(std::future::ready(Ok(text)))
@@ -191,6 +196,7 @@ impl World {
             clock: Arc::new(HandClock::at(1_763_201_400_000)),
             tenant: samples::tenant("mine"),
             has_web: false,
+            drawn: Arc::new(AtomicU8::new(7)),
         }
     }
 
@@ -206,7 +212,7 @@ impl World {
             model,
             prices: PriceList::default(),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
-            entropy: Arc::new(Same),
+            entropy: Arc::new(Same(Arc::clone(&self.drawn))),
             tasks: Tasks::new(),
         })
     }
@@ -235,6 +241,8 @@ fn wanted(approval: Approval) -> Wanted {
         chooser: Chooser::Rules,
         limits: RunLimits::default(),
         budget: RunBudget::default(),
+        basis: None,
+        conversation: None,
     }
 }
 

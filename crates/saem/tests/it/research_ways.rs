@@ -31,15 +31,30 @@ async fn the_tool_of_mcp_gives_a_report_and_asks_about_the_plan_where_the_client
     assert_eq!(runs["runs"].as_array().unwrap().len(), 2, "the second call went on with its run");
     let bad = caller.call("research", json!({ "question": "x", "sources": ["bing"] })).await;
     assert_eq!(bad["isError"], true, "{bad}");
+    let run = &done["structuredContent"]["run"];
+    let further = json!({ "question": "Who gets the mail of budget alerts?", "follows": run });
+    let further = caller.call("research", further).await;
+    let (_, view) = served
+        .get(&format!("/api/research/{}", further["structuredContent"]["run"].as_str().unwrap()))
+        .await;
+    assert_eq!(&view["follows"], run, "{view}");
+    let unknown = json!({ "question": "x", "follows": "550e8400-e29b-41d4-a716-446655440001" });
+    let unknown = caller.call("research", unknown).await;
+    assert_eq!(unknown["isError"], true, "{unknown}");
 }
 
 /// Sends a message to the agent; gives its task.
 async fn send(served: &Served, id: &str, text: &str, task: Option<&Value>) -> Value {
+    send_in(served, id, text, task.map(|task| ("taskId", task))).await
+}
+
+/// The same, with a task or a context that it belongs to.
+async fn send_in(served: &Served, id: &str, text: &str, to: Option<(&str, &Value)>) -> Value {
     let mut message = json!({
         "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text }], "metadata": { "skill": "research" },
     });
-    if let Some(task) = task {
-        message["taskId"] = task.clone();
+    if let Some((name, of)) = to {
+        message[name] = of.clone();
     }
     let params = json!({ "message": message });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params });
@@ -63,6 +78,12 @@ async fn the_skill_of_a2a_waits_for_a_word_about_the_plan_and_gives_the_report_i
     let text: String = parts.iter().filter_map(|part| part["text"].as_str()).collect();
     assert!(text.starts_with("# ") && text.contains("## Sources"), "{text}");
     assert_eq!(parts.last().unwrap()["data"]["report"]["question"], QUESTION);
+    let (_, runs) = served.get("/api/research").await;
+    let first = &runs["runs"][0];
+    let further = Some(("contextId", &done["contextId"]));
+    let task = send_in(&served, "m5", "Who gets the mail of budget alerts?", further).await;
+    let stands_on = &task["status"]["message"]["parts"][1]["data"]["plan"]["stands_on"];
+    assert_eq!(stands_on["run"], first["id"], "the same context goes on from its report: {task}");
     let refused = send(&served, "m3", QUESTION, None).await;
     let refused = send(&served, "m4", "no", Some(&refused["id"])).await;
     assert_eq!(refused["status"]["state"], "TASK_STATE_REJECTED", "{refused}");
@@ -105,6 +126,15 @@ async fn ag_ui_interrupts_for_the_plan_and_goes_on_with_the_answer() {
     assert!(text["delta"].as_str().unwrap().contains("## Sources"));
     let last = events.last().unwrap();
     assert_eq!((&last["runId"], &last["outcome"]["type"]), (&json!("r2"), &json!("success")));
+    let user = json!([{ "id": "2", "role": "user", "content": "Who gets the mail?" }]);
+    let further = json!({ "threadId": "t", "runId": "r3", "messages": user });
+    let events = run(&served, &further).await;
+    let plan = &events.last().unwrap()["outcome"]["interrupts"][0]["metadata"]["plan"];
+    assert_eq!(plan["stands_on"]["run"], interrupt["id"], "the thread goes on: {plan}");
+    let other = json!({ "threadId": "other", "runId": "r4", "messages": user });
+    let events = run(&served, &other).await;
+    let plan = &events.last().unwrap()["outcome"]["interrupts"][0]["metadata"]["plan"];
+    assert_eq!(plan["stands_on"], Value::Null, "another thread does not: {plan}");
     let bad = json!({ "threadId": "t", "runId": "r", "messages": [] });
     assert_eq!(served.post("/ag-ui", &bad).await.0, 400);
 }

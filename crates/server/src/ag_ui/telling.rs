@@ -196,6 +196,8 @@ mod tests {
             chooser: Chooser::Rules,
             limits: RunLimits::default(),
             budget: RunBudget::default(),
+            basis: None,
+            conversation: None,
         };
         Run::new(order, Timestamp(1_763_201_400_000))
     }

@@ -22,7 +22,8 @@ pub(super) struct Used {
 
 impl Used {
     pub(super) fn add(&mut self, outcome: &Outcome, spent: CallSpent) {
-        self.calls += 1;
+        // What is taken over from another run was called for there.
+        self.calls += u64::from(!matches!(outcome, Outcome::Recalled { .. }));
         self.pages += u64::from(matches!(outcome, Outcome::Read { .. }));
         let tokens = spent.usage.input.saturating_add(spent.usage.output);
         self.tokens = self.tokens.saturating_add(tokens);

@@ -2,5 +2,6 @@
 
 mod flows;
 mod properties;
+mod standing;
 mod steering;
 mod world;

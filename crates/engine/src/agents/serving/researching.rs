@@ -4,7 +4,7 @@ use a2a::model::{Artifact, Content, Message, Part, TaskState};
 use agent::identity::Principal;
 use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, Content as Said, PlanQuestion, SearchStep, Uuid};
-use agent::research::order::{Approval, RunBudget};
+use agent::research::order::Approval;
 use agent::research::report::{EndReason, Report};
 use serde_json::{Value, json};
 
@@ -26,9 +26,9 @@ pub(super) async fn research(
 ) -> Result<(), Ended> {
     let asked = Asked {
         question,
-        sources: Vec::new(),
         approval: Some(approval(message)),
-        budget: RunBudget::default(),
+        conversation: Some(format!("a2a:{}", work.context)),
+        ..Asked::default()
     };
     let principal = work.principal.clone();
     let id = match research.create(&principal, asked).await {

@@ -122,6 +122,8 @@ async fn ask(
         chooser: Chooser::Rules,
         limits: RunLimits::default(),
         budget: RunBudget::default(),
+        basis: None,
+        conversation: None,
     };
     let begun = Instant::now();
     let tenant = TenantId::local();

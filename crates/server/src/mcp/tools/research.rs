@@ -37,6 +37,9 @@ struct ResearchForm {
     /// What it may use; what is left out has no limit.
     #[serde(default)]
     budget: BudgetBody,
+    /// A finished run whose report the question follows: what it has found is used before anything is searched.
+    #[serde(default)]
+    follows: Option<Uuid>,
     /// Follow the plan without asking about it.
     #[serde(default)]
     yes: bool,
@@ -121,8 +124,14 @@ pub(super) async fn call(
         None => {
             let approval = Some(if way == Way::None { Approval::Given } else { Approval::Asked });
             let budget = form.budget.read()?;
-            let wanted =
-                Wanted { question: form.question, sources: form.sources, approval, budget };
+            let wanted = Wanted {
+                question: form.question,
+                sources: form.sources,
+                approval,
+                budget,
+                follows: form.follows,
+                conversation: None,
+            };
             (own.research.create(&asked.principal, wanted).await?.line.id, 0)
         }
     };
@@ -287,6 +296,7 @@ mod tests {
             search_steps: vec![step(1), step(2)],
             estimated_time: 1,
             goes_on_after: None,
+            stands_on: None,
         };
         let said = |answer: Value| decided(&answer, &plan);
         let yes = json!({ "action": "accept", "content": { "decision": "approve" } });

@@ -33,6 +33,8 @@ pub(super) fn order() -> Order {
         chooser: Chooser::Rules,
         limits: RunLimits::default(),
         budget: RunBudget::default(),
+        basis: None,
+        conversation: None,
     }
 }
 
@@ -135,6 +137,7 @@ pub(super) fn well(key: &CallKey, call: &Call) -> Outcome {
         })),
         Call::Search { query, .. } => found(query),
         Call::Read { .. } => Outcome::Read { text: ALERTS.to_owned() },
+        Call::Recall { .. } => failure(404, false, None),
     }
 }
 
@@ -144,7 +147,7 @@ pub(super) fn spent(call: &Call) -> CallSpent {
             usage: Usage { input: 100, output: 10, ..Usage::default() },
             ..CallSpent::default()
         },
-        Call::Search { .. } | Call::Read { .. } => CallSpent::default(),
+        Call::Search { .. } | Call::Read { .. } | Call::Recall { .. } => CallSpent::default(),
     }
 }
 
