@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::mcp::{Caller, in_stream};
 use crate::research::{QUESTION, library};
-use crate::world::Served;
+use crate::tenants::key;
+use crate::world::{PATIENCE, Served};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tool_of_mcp_gives_a_report_and_asks_about_the_plan_where_the_client_can() {
@@ -137,4 +138,102 @@ async fn ag_ui_interrupts_for_the_plan_and_goes_on_with_the_answer() {
     assert_eq!(plan["stands_on"], Value::Null, "another thread does not: {plan}");
     let bad = json!({ "threadId": "t", "runId": "r", "messages": [] });
     assert_eq!(served.post("/ag-ui", &bad).await.0, 400);
+}
+
+/// What a client can that follows tasks; with a person to ask, or without.
+fn able(has_person: bool) -> Value {
+    let mut can = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    if has_person {
+        can["elicitation"] = json!({});
+    }
+    json!({ "io.modelcontextprotocol/clientCapabilities": can })
+}
+
+async fn task(caller: &Caller, method: &str, id: &Value, more: &Value) -> Value {
+    let mut params = json!({ "taskId": id, "_meta": able(false) });
+    if let (Some(params), Some(more)) = (params.as_object_mut(), more.as_object()) {
+        params.extend(more.clone());
+    }
+    caller.ask(method, params).await.answer().clone()
+}
+
+/// Asks after a task until it is in this state.
+async fn until(caller: &Caller, id: &Value, state: &str) -> Value {
+    let asking = async {
+        loop {
+            let now = task(caller, "tasks/get", id, &json!({})).await["result"].clone();
+            if now["status"] == state {
+                return now;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("it is not {state}"))
+}
+
+async fn begin(caller: &Caller, has_person: bool) -> Value {
+    let arguments = json!({ "question": QUESTION });
+    let call = json!({ "name": "research", "arguments": arguments, "_meta": able(has_person) });
+    let begun = caller.ask("tools/call", call).await.result().clone();
+    assert_eq!((&begun["resultType"], &begun["status"]), (&json!("task"), &json!("working")));
+    begun["taskId"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tool_of_mcp_is_a_task_for_a_client_that_follows_tasks() {
+    let world = library();
+    let served = world.serve().await;
+    let caller = Caller::of(&served, None);
+    let id = begin(&caller, false).await;
+    let done = until(&caller, &id, "completed").await;
+    let report = &done["result"]["structuredContent"];
+    assert_eq!((&report["run"], &report["unsupported"]), (&id, &json!(0)), "{done}");
+    assert_eq!(done["ttlMs"], Value::Null, "it is there as long as its run: {done}");
+    let asking = begin(&caller, true).await;
+    let asked = until(&caller, &asking, "input_required").await;
+    let form = &asked["inputRequests"]["plan"]["params"];
+    assert!(form["message"].as_str().unwrap().contains("1. "), "{asked}");
+    let yes = json!({ "action": "accept", "content": { "decision": "approve" } });
+    let answers = json!({ "inputResponses": { "plan": yes, "other": 1 } });
+    let taken = task(&caller, "tasks/update", &asking, &answers).await;
+    assert_eq!(taken["result"]["resultType"], "complete", "{taken}");
+    until(&caller, &asking, "completed").await;
+    // A task that has ended stays as it is.
+    let late = task(&caller, "tasks/cancel", &asking, &json!({})).await;
+    assert_eq!(late["result"]["resultType"], "complete", "{late}");
+    until(&caller, &asking, "completed").await;
+    let unknown = json!("550e8400-e29b-41d4-a716-446655440001");
+    for id in [unknown, json!("no uuid")] {
+        let answer = task(&caller, "tasks/get", &id, &json!({})).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+    let plain = json!({ "taskId": id });
+    let answer = caller.ask("tasks/get", plain).await.answer().clone();
+    assert_eq!(answer["error"]["code"], -32021, "a client that knows no tasks: {answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_its_callers_alone_survives_the_server_and_stops_its_run_when_cancelled() {
+    let world = library();
+    let (mine, theirs) = (key(&world, "one", "admin"), key(&world, "one", "admin"));
+    let served = world.serve().await;
+    let (caller, stranger) = (Caller::of(&served, Some(&mine)), Caller::of(&served, Some(&theirs)));
+    let id = begin(&caller, true).await;
+    until(&caller, &id, "input_required").await;
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let answers = json!({ "inputResponses": {} });
+        let more = if method == "tasks/update" { answers } else { json!({}) };
+        let answer = task(&stranger, method, &id, &more).await;
+        let absent = task(&stranger, method, &json!("x"), &more).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        assert_eq!(answer["error"], absent["error"]);
+    }
+    drop(served);
+    let served = world.serve().await;
+    let caller = Caller::of(&served, Some(&mine));
+    until(&caller, &id, "input_required").await;
+    task(&caller, "tasks/cancel", &id, &json!({})).await;
+    until(&caller, &id, "cancelled").await;
+    let path = format!("/api/research/{}", id.as_str().unwrap());
+    let run = served.client.get(served.url(&path)).bearer_auth(&mine).send().await.unwrap();
+    assert_eq!(run.json::<Value>().await.unwrap()["ended"], "stopped");
 }

@@ -1,5 +1,8 @@
 //! The tool `research`: a whole run. Whoever sits at the client is asked about the plan, if the client can ask.
 
+mod task;
+
+use agent::identity::Principal;
 use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, Content, PlanQuestion, ProviderId, Uuid};
 use agent::research::order::Approval;
@@ -102,8 +105,8 @@ pub(super) fn definition(kind: Kind) -> Tool {
         kind,
         "Research a question",
         "Researches a question in rounds of searches over the documents and the places set up for it, and gives a report \
-         whose every citation is checked. Takes minutes; progress is told, and the plan is asked about where the client \
-         can ask.",
+         whose every citation is checked. Takes minutes: it is a task for a client that knows tasks, and progress is told to \
+         others. The plan is asked about where the client can ask.",
         ToolAnnotations::new()
             .read_only(false)
             .destructive(false)
@@ -132,7 +135,11 @@ pub(super) async fn call(
                 follows: form.follows,
                 conversation: None,
             };
-            (own.research.create(&asked.principal, wanted).await?.line.id, 0)
+            let run = own.research.create(&asked.principal, wanted).await?;
+            if task::is_known_to(asked) {
+                return Ok(task::begun(&run).into());
+            }
+            (run.line.id, 0)
         }
     };
     let mut watching = own.research.watch(&asked.principal, id, after).await?;
@@ -201,9 +208,18 @@ async fn answered(
 
 /// Has the run do what somebody wants; that it comes too late is no fault.
 async fn steer(own: &Own, id: Uuid, steering: Steering, asked: &Asked) -> Result<(), Fault> {
-    match own.research.steer(&asked.principal, id, steering).await {
+    Ok(steered(own, id, steering, &asked.principal).await?)
+}
+
+async fn steered(
+    own: &Own,
+    id: Uuid,
+    steering: Steering,
+    principal: &Principal,
+) -> Result<(), EngineError> {
+    match own.research.steer(principal, id, steering).await {
         Ok(_) | Err(EngineError::Conflict(_)) => Ok(()),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
@@ -227,11 +243,16 @@ fn form(plan: &PlanQuestion) -> Value {
 }
 
 fn ask_by_round(id: Uuid, plan: &PlanQuestion) -> Result<CallToolResponse, Fault> {
+    let requests = plan_requests(plan)?;
+    Ok(InputRequiredResult::new(Some(requests), Some(id.to_string())).into())
+}
+
+fn plan_requests(plan: &PlanQuestion) -> Result<InputRequests, Fault> {
     let broken = |error| Fault::from(Problem::broken("a question about a plan", &error));
     let request = json!({ "method": "elicitation/create", "params": form(plan) });
     let mut requests = InputRequests::new();
     requests.insert(PLAN.to_owned(), serde_json::from_value(request).map_err(broken)?);
-    Ok(InputRequiredResult::new(Some(requests), Some(id.to_string())).into())
+    Ok(requests)
 }
 
 async fn ask_by_request(plan: &PlanQuestion, asked: &Asked) -> Result<Value, Fault> {
