@@ -189,6 +189,6 @@ async fn a_step_done_anew_passes_by_what_is_remembered() {
     let Seen::Over(Over::Ended { report: Some(report), .. }) = last else { panic!("{last:?}") };
     assert!(report.notes.iter().any(|note| note.contains("step 1")), "{:?}", report.notes);
     let kept = world.journals.run(&world.tenant, second).await.unwrap().unwrap();
-    let run = super::super::replayed(kept).unwrap();
+    let run = replayed(kept).unwrap();
     assert_eq!(run.order().providers.len(), 1, "the places that the first run had searched");
 }
