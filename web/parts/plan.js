@@ -1,9 +1,10 @@
 // The plan of a run: its steps as the planning agent wants them, changed, approved or refused by a person.
 import { h, iconButton } from "../dom.js";
 import { number, t } from "../words.js";
+import { standing } from "./timeline.js";
 
 /** `decide` gets what goes to the server: approved as it is, or with the steps as they stand here. */
-export function planForm({ strategy, search_steps: steps, estimated_time, goes_on_after }, decide) {
+export function planForm({ strategy, search_steps: steps, estimated_time, goes_on_after, stands_on: on }, decide) {
   const rows = h("ol", { class: "plan-steps" });
   const add = (step) => { rows.append(stepRow(step)); };
   steps.forEach(add);
@@ -16,7 +17,7 @@ export function planForm({ strategy, search_steps: steps, estimated_time, goes_o
     const now = read();
     decide(same(now) ? { decision: "approve" } : { decision: "edit", steps: now });
   };
-  return h("form", { class: "card plan", onsubmit: approve }, h("h2", {}, t("research.plan_title")), strategy ? h("p", {}, strategy) : null,
+  return h("form", { class: "card plan", onsubmit: approve }, h("h2", {}, t("research.plan_title")), strategy ? h("p", {}, strategy) : null, standing(on),
     h("p", { class: "quiet" }, [t("research.estimated", { seconds: number(estimated_time) }), goes_on_after ? t("research.goes_on", { seconds: number(goes_on_after) }) : null].filter(Boolean).join(" · ")), rows,
     h("button", { type: "button", class: "plain", onclick: () => { add({ description: "", keywords: [], sources: steps[0]?.sources ?? ["local"] }); rows.lastChild.description.focus(); } }, t("research.add_step")),
     h("footer", {}, h("button", { type: "button", class: "danger", onclick: () => decide({ decision: "refuse" }) }, t("research.refuse")), h("button", { class: "primary" }, t("research.approve"))));

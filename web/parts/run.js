@@ -3,11 +3,12 @@ import * as api from "../api.js";
 import { h, set as put } from "../dom.js";
 import { named, number, said, t } from "../words.js";
 import { download, failed, line, sure } from "./dialogs.js";
+import { chain, followUp } from "./follow_up.js";
 import { LongTalk } from "./long_talk.js";
 import { planForm } from "./plan.js";
 import { lines, meter } from "./plot.js";
 import { exportButtons, reportView } from "./report.js";
-import { isShown, messageView } from "./timeline.js";
+import { isPlan, isShown, messageView } from "./timeline.js";
 
 /** Waits so long before the server is asked again where a run stands: messages come in bursts. */
 const SETTLE_MILLISECONDS = 150;
@@ -28,22 +29,26 @@ export class RunView {
   #settling = null;
   #scores = [];
 
-  constructor(id, { ask }) {
+  /** `ask` begins a run, and `open` shows one that was begun. */
+  constructor(id, { ask, open }) {
     this.id = id;
     this.ask = ask;
+    this.open = open;
     this.head = h("div", { class: "run-head" });
     this.lost = h("p", { class: "trouble", role: "alert", hidden: true }, t("research.lost"));
     this.plan = h("div");
     this.report = h("div", { class: "run-report" });
+    this.further = h("div", { class: "run-further" });
+    this.chain = h("div");
     this.frame = h("div", { class: "run-talk", tabindex: "0", role: "log", "aria-label": t("research.timeline"), "aria-live": "off" });
-    this.long = new LongTalk(this.frame, { guess: GUESS, draw: (message) => messageView(message) });
+    this.long = new LongTalk(this.frame, { guess: GUESS, draw: (message) => messageView(message, { again: this.#hasReport() ? (step) => this.#doAgain(step) : null }) });
     this.frame.append(this.long.element);
     this.now = h("p", { class: "spoken", role: "status" });
     this.budget = h("div", { class: "budget" });
     this.quality = h("div");
     this.controls = h("div", { class: "actions" });
     this.element = h("div", { class: "run" }, this.head, this.lost, this.now,
-      h("div", { class: "run-columns" }, h("div", { class: "run-main" }, this.plan, this.report, h("h2", {}, t("research.timeline")), this.frame),
+      h("div", { class: "run-columns" }, h("div", { class: "run-main" }, this.chain, this.plan, this.report, this.further, h("h2", {}, t("research.timeline")), this.frame),
         h("aside", { class: "run-side", "aria-label": t("research.state") }, this.controls, this.budget, this.quality)));
   }
 
@@ -120,6 +125,35 @@ export class RunView {
     this.#drawControls(run);
     this.#drawPlan(progress?.awaits ?? []);
     if (progress?.has_report && !this.report.childElementCount) this.#drawReport();
+    // Who follows it is known when it has ended; whom it follows from the beginning.
+    if (!before || (run.state === "ended" && before !== "ended")) this.#drawChain(run);
+    if (this.#hasReport() && !this.further.childElementCount) this.#offerMore();
+  }
+
+  #hasReport() {
+    return this.#run?.state === "ended" && Boolean(this.#run.progress?.has_report);
+  }
+
+  /** A report is there: it can be asked further about, and each step of its plans can be done anew. */
+  #offerMore() {
+    put(this.further, followUp((question) => this.ask({ question, follows: this.id })));
+    this.long.items.forEach((message, place) => { if (isPlan(message)) this.long.change(place, message); });
+  }
+
+  async #drawChain(run) {
+    try {
+      put(this.chain, await chain(run, this.#stopper.signal));
+    } catch (problem) {
+      if (problem.name !== "AbortError") failed(problem);
+    }
+  }
+
+  async #doAgain(step) {
+    try {
+      this.open((await api.post(this.#path(`/steps/${api.id(step)}/again`))).id);
+    } catch (problem) {
+      failed(problem);
+    }
   }
 
   #drawControls(run) {
@@ -145,12 +179,7 @@ export class RunView {
         failed(problem);
       }
     };
-    const further = async () => {
-      const question = await line(t("research.follow_up"), t("research.question"), "");
-      if (question) await this.ask(`${question}\n\n${t("research.after", { question: this.#run.question })}`).catch(failed);
-    };
-    return [h("button", { type: "button", class: "primary", onclick: further }, t("research.follow_up")),
-      h("button", { type: "button", onclick: () => this.ask(this.#run.question).catch(failed) }, t("research.again")),
+    return [h("button", { type: "button", onclick: () => this.ask({ question: this.#run.question }).catch(failed) }, t("research.again")),
       this.#run.progress?.has_report ? exportButtons(save) : null];
   }
 

@@ -1,5 +1,5 @@
 // What the agents of a run say, a line each: who, what, and what came of it.
-import { h } from "../dom.js";
+import { h, iconButton } from "../dom.js";
 import { named, number, share, t } from "../words.js";
 
 const VERDICTS = { verified: "good", similar: "warn", unsupported: "bad" };
@@ -13,18 +13,33 @@ export function isShown(message) {
   return !UNSHOWN.has(kindOf(message));
 }
 
-export function messageView(message) {
+/** Whether it tells a plan that is followed. */
+export function isPlan(message) {
+  return kindOf(message) === "search";
+}
+
+/** `again` does a step of a plan anew; none where that cannot be. */
+export function messageView(message, { again = null } = {}) {
   const kind = kindOf(message);
   const is_error = message.message_type === "error";
   const at = new Date(message.timestamp);
-  const body = is_error ? fault(message.content) : (SAID[kind] ?? unknown)(message.content, message);
+  const body = is_error ? fault(message.content) : (SAID[kind] ?? unknown)(message.content, { again });
   return h("article", { class: `message from-${message.sender} ${is_error ? "is-error" : ""}`, "data-seq": message.seq },
     h("header", {}, h("b", { class: "party" }, named("party", message.sender)), h("small", {}, message.recipient ? `→ ${named("party", message.recipient)}` : null),
       h("time", { datetime: message.timestamp }, at.toLocaleTimeString())), h("div", { class: "message-body" }, body));
 }
 
 const list = (all) => (all?.length ? h("ul", {}, all.map((one) => h("li", {}, one))) : null);
-const steps = (all) => h("ol", {}, all.map((step) => h("li", {}, step.description, " ", step.keywords.map((word) => [h("span", { class: "badge" }, word), " "]), h("small", {}, step.sources.join(", ")))));
+const steps = (all, again = null) => h("ol", {}, all.map((step) => h("li", {}, step.description, " ", step.keywords.map((word) => [h("span", { class: "badge" }, word), " "]), h("small", {}, step.sources.join(", ")), " ",
+  again ? iconButton("retry", t("research.step_again", { step: number(step.step_number) }), () => again(step.step_number), { class: "icon-button small" }) : null)));
+
+/** What a plan stands on. */
+export function standing(on) {
+  if (!on) return null;
+  const known = on.known_steps.length ? t("research.known_steps", { steps: on.known_steps.map((step) => number(step)).join(", ") }) : null;
+  const words = on.again_step ? t("research.stands_again", { step: number(on.again_step), count: number(on.sources) }) : t("research.stands_follows", { question: on.question, count: number(on.sources) });
+  return h("p", { class: "quiet" }, [words, known].filter(Boolean).join(" · "));
+}
 
 function fault(content) {
   return [h("p", { class: "trouble" }, h("span", { class: "badge bad" }, named("error_type", content.error_type)), " ", content.error_message),
@@ -43,10 +58,10 @@ function unknown(content) {
 const SAID = {
   submit_query: ({ query, sources }) => [h("p", {}, query), sources?.length ? h("small", {}, sources.join(", ")) : null],
   plan_approval({ request, decision, edited_plan: edited }) {
-    if (request) return [h("p", {}, t("research.asks_plan", { count: number(request.search_steps.length) })), steps(request.search_steps)];
+    if (request) return [h("p", {}, t("research.asks_plan", { count: number(request.search_steps.length) })), steps(request.search_steps), standing(request.stands_on)];
     return [h("p", {}, h("span", { class: `badge ${decision === "refuse" ? "bad" : "good"}` }, named("decision", decision))), edited?.length ? steps(edited) : null];
   },
-  search: ({ strategy, search_steps: all }) => [h("p", {}, strategy), steps(all)],
+  search: ({ strategy, search_steps: all, stands_on: on }, { again }) => [h("p", {}, strategy), steps(all, again), standing(on)],
   search_progress: ({ step_number: step, step_description: words, progress, sources_found: found }) =>
     [h("p", {}, t("research.searches", { step: number(step), words }), " ", h("span", { class: "badge" }, t("research.hits", { count: number(found) })), " ", h("small", {}, share(progress)))],
   source_read({ title, provider, characters, address }) {

@@ -34,7 +34,7 @@ class Research extends Part {
     this.back.hidden = !id;
     this.body.classList.toggle("whole", Boolean(id));
     if (!id) { this.#start(); return; }
-    this.#view = new RunView(id, { ask: (question) => this.#begin({ question }) });
+    this.#view = new RunView(id, { ask: (body) => this.#begin(body), open: (other) => this.#go(other) });
     put(this.body, this.#view.element);
     this.#view.load();
   }
@@ -73,7 +73,11 @@ class Research extends Part {
 
   async #begin(body) {
     const run = await api.post("/api/research", body);
-    location.hash = `#/research/${encodeURIComponent(run.id)}`;
+    this.#go(run.id);
+  }
+
+  #go(id) {
+    location.hash = `#/research/${encodeURIComponent(id)}`;
   }
 
   #history() {

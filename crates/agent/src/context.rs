@@ -18,7 +18,7 @@ use crate::memory::{Entities, SaidTurn};
 use crate::model::{Message, Tokenizer};
 
 pub use self::research::{
-    Research, research_assessment, research_choice, research_plan, research_repair,
+    Before, Research, research_assessment, research_choice, research_plan, research_repair,
     research_section,
 };
 pub use self::tasks::{Conversation, fold, judge};

@@ -358,6 +358,10 @@ pub struct Fetched {
 /// Opens addresses that came from outside. What may be reached is decided at the moment of use.
 pub trait Pages: Send + Sync {
     fn fetch<'a>(&'a self, address: &'a str) -> Later<'a, Fetched>;
+    /// The same, past whatever is remembered of the page.
+    fn fetch_anew<'a>(&'a self, address: &'a str) -> Later<'a, Fetched> {
+        self.fetch(address)
+    }
 }
 
 /// Steps of keeping something that a test may interrupt. Outside of tests nothing happens there.

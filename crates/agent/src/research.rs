@@ -7,6 +7,7 @@ pub mod journal;
 pub mod message;
 mod offline;
 pub mod order;
+pub mod recalled;
 pub mod report;
 pub mod run;
 pub mod source;

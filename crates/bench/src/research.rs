@@ -193,6 +193,8 @@ impl World {
             budget: RunBudget::default(),
             answer_seconds: None,
             hops: 0,
+            basis: None,
+            conversation: None,
         };
         let tenant = TenantId::local();
         let mut following = self.researcher.begin(&tenant, wanted).await?;

@@ -6,6 +6,7 @@ mod driving;
 mod live;
 mod pages;
 mod service;
+mod standing;
 #[cfg(test)]
 mod tests;
 pub mod words;
@@ -19,7 +20,7 @@ use agent::price::PriceList;
 use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, ProviderId, Uuid};
 use agent::research::order::{
-    Approval, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
+    Approval, Basis, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
 };
 use agent::research::report::{EndReason, Report};
 use agent::research::run::Run;
@@ -76,6 +77,10 @@ pub struct Wanted {
     pub answer_seconds: Option<u64>,
     /// Agents that what leads to the run has come through.
     pub hops: u32,
+    /// The finished run that it stands on: one of the same caller.
+    pub basis: Option<Basis>,
+    /// The conversation of another protocol that it belongs to.
+    pub conversation: Option<String>,
 }
 
 /// Whether tools and agents may be called for somebody.
@@ -222,9 +227,7 @@ impl Researcher {
 
     /// A run as it is now, made from its journal; none if it is not there.
     pub async fn run(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Run>, EngineError> {
-        let Some(kept) = self.parts.journals.run(tenant, id).await? else { return Ok(None) };
-        let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
-        run.map(Some).map_err(|error| EngineError::Refused(error.to_string()))
+        kept_run(&self.parts, tenant, id).await
     }
 
     /// The one begun last first.
@@ -280,6 +283,8 @@ impl Researcher {
             budget: wanted.budget,
             answer_seconds: wanted.answer_seconds,
             hops: wanted.hops,
+            basis: wanted.basis,
+            conversation: wanted.conversation.clone(),
         })
     }
 
@@ -330,6 +335,20 @@ fn unsearchable(id: &ProviderId, all: &[Provider], can_call: bool) -> EngineErro
         "{id} cannot be searched here: use {}{more}, or set it up in research.providers",
         known.join(", ")
     ))
+}
+
+/// A run as it is now, made from its journal; none if it is not there.
+async fn kept_run(
+    parts: &ResearchParts,
+    tenant: &TenantId,
+    id: Uuid,
+) -> Result<Option<Run>, EngineError> {
+    parts.journals.run(tenant, id).await?.map(replayed).transpose()
+}
+
+fn replayed(kept: KeptRun) -> Result<Run, EngineError> {
+    let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
+    run.map_err(|error| EngineError::Refused(error.to_string()))
 }
 
 fn following(live: &Arc<Live>, after: u64) -> Result<Following, EngineError> {

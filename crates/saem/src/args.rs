@@ -189,7 +189,7 @@ pub(crate) struct Chat {
 #[derive(Debug, Args)]
 pub(crate) struct Research {
     /// The question; - or nothing reads it from standard input
-    #[arg(value_name = "QUESTION", conflicts_with_all = ["resume", "list", "show"])]
+    #[arg(value_name = "QUESTION", conflicts_with_all = ["resume", "list", "show", "again"])]
     pub(crate) words: Vec<String>,
     /// Follow the plan without asking about it
     #[arg(short, long)]
@@ -203,6 +203,15 @@ pub(crate) struct Research {
     /// What the run may use, such as seconds=300,tokens=50000,dollars=0.20,calls=60,pages=20
     #[arg(long, value_name = "LIMITS", default_value = "")]
     pub(crate) budget: String,
+    /// The question follows the report of this run: what it has found is used before anything is searched
+    #[arg(long, value_name = "ID", conflicts_with_all = ["resume", "list", "show", "control", "again"])]
+    pub(crate) follow: Option<String>,
+    /// Do one step of a finished run anew, and keep what its other steps have found
+    #[arg(long, value_name = "ID", requires = "step", conflicts_with_all = ["resume", "list", "show", "control", "sources", "budget"])]
+    pub(crate) again: Option<String>,
+    /// The number of the step that --again does anew
+    #[arg(long, value_name = "N", requires = "again")]
+    pub(crate) step: Option<u32>,
     /// Go on with a run that was interrupted
     #[arg(long, value_name = "ID", conflicts_with = "list")]
     pub(crate) resume: Option<String>,

@@ -12,7 +12,6 @@ use std::convert::Infallible;
 use agent::identity::Scope;
 use agent::research::journal::Steering;
 use agent::research::message::{AgentMessage, Content, Uuid};
-use agent::research::order::RunBudget;
 use axum::body::Bytes as Piece;
 use axum::extract::State;
 use axum::response::Response;
@@ -84,8 +83,8 @@ async fn begin(
         question: input.question.clone(),
         sources: input.sources.clone(),
         approval: Some(input.approval),
-        budget: RunBudget::default(),
-        hops: 0,
+        conversation: Some(format!("ag-ui:{}", input.thread)),
+        ..Asked::default()
     };
     Ok((research.create(caller, asked).await?.line.id, 0))
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::identity::Timestamp;
 use agent::ports::{Clock, Fetched, Later, Pages, PortError};
+use agent::research::call::Freshness;
 use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -57,9 +58,11 @@ impl PolitePages {
         Self { pages, guard, clock, cache, sites: Mutex::default() }
     }
 
-    async fn open(&self, address: &str) -> Result<Fetched, PortError> {
+    async fn open(&self, address: &str, freshness: Freshness) -> Result<Fetched, PortError> {
         let key = format!("page\n{address}");
-        if let Some(known) = self.known(&key).await {
+        if freshness == Freshness::MayBeRemembered
+            && let Some(known) = self.known(&key).await
+        {
             return Ok(known);
         }
         if let Ok(url) = Url::parse(address) {
@@ -141,7 +144,11 @@ impl PolitePages {
 
 impl Pages for PolitePages {
     fn fetch<'a>(&'a self, address: &'a str) -> Later<'a, Fetched> {
-        Box::pin(self.open(address))
+        Box::pin(self.open(address, Freshness::MayBeRemembered))
+    }
+
+    fn fetch_anew<'a>(&'a self, address: &'a str) -> Later<'a, Fetched> {
+        Box::pin(self.open(address, Freshness::MustBeFresh))
     }
 }
 
@@ -233,9 +240,11 @@ mod tests {
         let first = pages.fetch(&address).await.unwrap();
         assert_eq!(pages.fetch(&address).await.unwrap(), first);
         assert_eq!(server.heads().len(), 2);
+        assert_eq!(pages.fetch_anew(&address).await.unwrap(), first);
+        assert_eq!(server.heads().len(), 3, "what is remembered was passed by");
         clock.0.store(PAGE_SECONDS_MAX * 1_000, Ordering::SeqCst);
         pages.fetch(&address).await.unwrap();
-        assert!(server.heads().len() > 2);
+        assert!(server.heads().len() > 3);
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agent::identity::Timestamp;
 use agent::ports::{Clock, Searched, Searches};
 use agent::price::Cost;
-use agent::research::call::Failure;
+use agent::research::call::{Failure, Freshness};
 use agent::research::message::{ErrorType, ProviderId};
 use agent::research::order::{Class, Provider};
 use agent::research::source::Hit;
@@ -233,13 +233,16 @@ impl WebSearches {
         provider: &ProviderId,
         query: &str,
         results_max: u32,
+        freshness: Freshness,
     ) -> Result<Searched, Failure> {
         let Some(desk) = self.providers.get(provider) else {
             return Err(broken(format!("{provider} is not set up")));
         };
         let asking = asking(&desk.settings, query, results_max).map_err(broken)?;
         let key = cache_key(&desk.settings, query, results_max);
-        if let Some(hits) = self.known(&key).await {
+        if freshness == Freshness::MayBeRemembered
+            && let Some(hits) = self.known(&key).await
+        {
             return Ok(Searched { hits, cost: Cost::default() });
         }
         let (mut tries, mut cost) = (0, Cost::default());
@@ -311,7 +314,16 @@ impl Searches for WebSearches {
         query: &'a str,
         results_max: u32,
     ) -> BoxFuture<'a, Result<Searched, Failure>> {
-        Box::pin(self.ask(provider, query, results_max))
+        Box::pin(self.ask(provider, query, results_max, Freshness::MayBeRemembered))
+    }
+
+    fn search_anew<'a>(
+        &'a self,
+        provider: &'a ProviderId,
+        query: &'a str,
+        results_max: u32,
+    ) -> BoxFuture<'a, Result<Searched, Failure>> {
+        Box::pin(self.ask(provider, query, results_max, Freshness::MustBeFresh))
     }
 }
 

@@ -112,8 +112,7 @@ impl Journals for Store {
                 let Some(row) = row(transaction, (name, id))? else { continue };
                 if list.principal.as_ref().is_none_or(|wanted| *wanted == row.principal) {
                     let Row { order, principal, ended, .. } = row;
-                    let (id, question, begun_at) = (order.id, order.question, Timestamp(at));
-                    lines.push(RunLine { id, question, principal, begun_at, ended });
+                    lines.push(RunLine::new(&order, principal, Timestamp(at), ended));
                 }
             }
             Ok(lines)

@@ -107,12 +107,8 @@ impl Journals for MemoryJournals {
             owner == tenant && list.principal.as_ref().is_none_or(|wanted| *wanted == run.principal)
         });
         let mut lines: Vec<RunLine> = mine
-            .map(|((_, id), run)| RunLine {
-                id: *id,
-                question: run.order.question.clone(),
-                principal: run.principal.clone(),
-                begun_at: run.begun_at,
-                ended: run.ended,
+            .map(|(_, run)| {
+                RunLine::new(&run.order, run.principal.clone(), run.begun_at, run.ended)
             })
             .collect();
         lines.retain(|line| list.after.is_none_or(|after| (line.begun_at, line.id) < after));

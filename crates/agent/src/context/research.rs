@@ -8,6 +8,7 @@ use crate::research::message::{ProviderId, SearchStep};
 use crate::research::source::Source;
 use crate::text::clip;
 
+const FOLLOW: &str = include_str!("../../prompts/research_follow.md");
 const PLAN: &str = include_str!("../../prompts/research_plan.md");
 const CHOOSE: &str = include_str!("../../prompts/research_choose.md");
 const ASSESS: &str = include_str!("../../prompts/research_assess.md");
@@ -24,6 +25,9 @@ const JUDGED_BYTES_MAX: usize = 500;
 /// Longest question, instruction and wrong answer that are shown, in bytes.
 const TEXT_BYTES_MAX: usize = 4_000;
 
+/// Bytes of a report that a plan for what follows it is made with: its short answer and most of its sections.
+const REPORT_BYTES_MAX: usize = 6_000;
+
 /// What all questions of a run start from.
 #[derive(Debug, Clone, Copy)]
 pub struct Research<'a> {
@@ -31,15 +35,26 @@ pub struct Research<'a> {
     pub language: Language,
     /// What the user wants besides, the oldest first.
     pub instructions: &'a [String],
+    /// What the report was about that the question follows.
+    pub follows: Option<&'a str>,
 }
 
-/// The messages for a plan; `before` is what a plan before this one came to.
+/// What was there before a plan.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Before<'a> {
+    /// The steps of a plan that came to too little.
+    pub given_up: Option<&'a str>,
+    /// The report that the question follows.
+    pub report: Option<&'a str>,
+}
+
+/// The messages for a plan.
 #[must_use]
 pub fn research_plan(
     research: &Research<'_>,
     sources: &[ProviderId],
     steps_max: usize,
-    before: Option<&str>,
+    before: Before<'_>,
 ) -> Vec<Message> {
     let names: Vec<&str> = sources.iter().map(ProviderId::as_str).collect();
     let system = PLAN
@@ -48,8 +63,13 @@ pub fn research_plan(
         .replace("{{language}}", language_name(research.language))
         .replace("{{sources}}", &names.join(", "));
     let mut text = asked(research);
-    if let Some(before) = before {
-        text.push_str(&format!("\n\nA plan before this one found too little: {}", short(before)));
+    if let Some(report) = before.report {
+        let report = unfenced(clip(report, REPORT_BYTES_MAX));
+        text.push_str(&format!("\n\n{}", FOLLOW.trim_end().replace("{{report}}", report.trim())));
+    }
+    if let Some(given_up) = before.given_up {
+        let given_up = short(given_up);
+        text.push_str(&format!("\n\nA plan before this one found too little: {given_up}"));
     }
     vec![Message::system(system), Message::user(text)]
 }
@@ -136,6 +156,9 @@ pub fn research_repair(
 
 fn asked(research: &Research<'_>) -> String {
     let mut text = format!("Question: {}", short(research.question));
+    if let Some(follows) = research.follows {
+        text.push_str(&format!("\nIt follows a report on: {}", short(follows)));
+    }
     for instruction in research.instructions {
         text.push_str(&format!("\nThe user adds: {}", short(instruction)));
     }

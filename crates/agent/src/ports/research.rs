@@ -11,7 +11,7 @@ use crate::price::Cost;
 use crate::research::call::Failure;
 use crate::research::journal::Entry;
 use crate::research::message::{ProviderId, Uuid};
-use crate::research::order::{Order, Provider};
+use crate::research::order::{Basis, Order, Provider};
 use crate::research::report::EndReason;
 use crate::research::source::Hit;
 
@@ -39,6 +39,30 @@ pub struct RunLine {
     pub principal: String,
     pub begun_at: Timestamp,
     pub ended: Option<EndReason>,
+    /// The finished run that it stands on.
+    pub basis: Option<Basis>,
+    /// The conversation of another protocol that it belongs to.
+    pub conversation: Option<String>,
+}
+
+impl RunLine {
+    #[must_use]
+    pub fn new(
+        order: &Order,
+        principal: String,
+        begun_at: Timestamp,
+        ended: Option<EndReason>,
+    ) -> Self {
+        Self {
+            id: order.id,
+            question: order.question.clone(),
+            principal,
+            begun_at,
+            ended,
+            basis: order.basis,
+            conversation: order.conversation.clone(),
+        }
+    }
 }
 
 /// Which runs a list shows.
@@ -122,4 +146,13 @@ pub trait Searches: Send + Sync {
         query: &'a str,
         results_max: u32,
     ) -> BoxFuture<'a, Result<Searched, Failure>>;
+    /// The same, past whatever is remembered of earlier searches.
+    fn search_anew<'a>(
+        &'a self,
+        provider: &'a ProviderId,
+        query: &'a str,
+        results_max: u32,
+    ) -> BoxFuture<'a, Result<Searched, Failure>> {
+        self.search(provider, query, results_max)
+    }
 }

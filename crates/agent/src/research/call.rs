@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::message::{ErrorType, ProviderId, Uuid};
+use super::order::Basis;
+use super::recalled::Recalled;
 use super::source::Hit;
 use super::thought::{AssessThought, Choice, PlanThought, SectionThought};
 use crate::model::schema::{Shape, known_shape};
@@ -64,9 +66,35 @@ pub enum Call {
         /// A person has said yes to it. Left out where nobody was asked, so that such calls keep their keys.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_allowed: bool,
+        #[serde(default, skip_serializing_if = "Freshness::is_usual")]
+        freshness: Freshness,
     },
     /// Read what stands at the address of a source.
-    Read { source: Uuid, address: String },
+    Read {
+        source: Uuid,
+        address: String,
+        #[serde(default, skip_serializing_if = "Freshness::is_usual")]
+        freshness: Freshness,
+    },
+    /// Take over what a finished run knows. Nobody outside is asked for it.
+    Recall { basis: Basis },
+}
+
+/// Whether what somebody remembers of the same call will do. It is left out where it will: calls keep the names that
+/// they had before this could be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    #[default]
+    MayBeRemembered,
+    MustBeFresh,
+}
+
+impl Freshness {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a model is asked for.
@@ -104,6 +132,9 @@ pub enum Outcome {
     },
     Read {
         text: String,
+    },
+    Recalled {
+        recalled: Box<Recalled>,
     },
     /// Nothing was sent: it needs a person's yes.
     Unallowed {

@@ -24,8 +24,8 @@ pub use self::content::{
     CheckVerdict, CitationCheck, Content, ContentRequest, Control, Decision, DraftApproval,
     DraftSection, ErrorType, FinalAnswer, FinalApproval, Measured, PlanApproval, PlanQuestion,
     PlanningRequest, QualityAssessment, QualityScore, QuotedSource, RunControl, SearchProgress,
-    SearchResults, SearchStep, SourceRead, SubmitQuery, ToolApproval, ToolDecision, ToolQuestion,
-    WritingProgress,
+    SearchResults, SearchStep, SourceRead, StandsOn, SubmitQuery, ToolApproval, ToolDecision,
+    ToolQuestion, WritingProgress,
 };
 pub use self::kind::Kind;
 pub use self::moment::{Moment, MomentError};

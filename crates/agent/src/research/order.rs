@@ -22,6 +22,40 @@ pub struct Order {
     /// Agents that what leads to the run has come through.
     #[serde(default)]
     pub hops: u32,
+    /// The finished run that it stands on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// The conversation of another protocol that it belongs to: what is asked there next follows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+}
+
+/// A finished run that another one stands on, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Basis {
+    /// Its report and its sources are known, and what is missing for another question is searched.
+    Follows { run: Uuid },
+    /// All that it has found is kept, but for one step, which is searched anew.
+    Again { run: Uuid, step: u32 },
+}
+
+impl Basis {
+    #[must_use]
+    pub fn run(self) -> Uuid {
+        match self {
+            Self::Follows { run } | Self::Again { run, .. } => run,
+        }
+    }
+
+    /// The step that is searched anew.
+    #[must_use]
+    pub fn step_again(self) -> Option<u32> {
+        match self {
+            Self::Follows { .. } => None,
+            Self::Again { step, .. } => Some(step),
+        }
+    }
 }
 
 /// A place that can be searched.

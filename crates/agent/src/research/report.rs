@@ -72,6 +72,12 @@ impl EndReason {
         }
     }
 
+    /// Whether a run that ended so has come to a report.
+    #[must_use]
+    pub fn has_report(self) -> bool {
+        !matches!(self, Self::Refused | Self::Stopped)
+    }
+
     /// For a reader; nothing where nothing was cut short.
     #[must_use]
     pub fn told(self, language: Language) -> Option<&'static str> {

@@ -10,6 +10,7 @@ mod choosing;
 mod log;
 mod permitting;
 mod planning;
+mod recalling;
 mod reflecting;
 mod researching;
 mod status;
@@ -18,12 +19,13 @@ mod steering;
 mod tests;
 mod writing;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{Call, CallKey, CallSpent, Outcome};
 use super::journal::{Entry, Event};
 use super::message::{AgentMessage, Party, ProviderId, SubmitQuery};
 use super::order::{Approval, Order, Provider, Thinking};
+use super::recalled::Followed;
 use super::report::{EndReason, Report};
 use super::source::Source;
 use crate::context::Research;
@@ -132,8 +134,13 @@ pub struct Run {
     round_started: Timestamp,
     work: Vec<Work>,
     next_work: Vec<Work>,
-    asked: BTreeSet<(ProviderId, String)>,
+    /// Searches that were made, each with the step that it was made for.
+    asked: BTreeMap<(ProviderId, String), u32>,
     sources: Vec<Source>,
+    /// The first so many of them were known before it began.
+    recalled: usize,
+    /// The report that its question follows.
+    followed: Option<Followed>,
     assessed: Option<Assessed>,
     stalls: u32,
     replans: u32,
@@ -173,8 +180,10 @@ impl Run {
             round_started: at,
             work: Vec::new(),
             next_work: Vec::new(),
-            asked: BTreeSet::new(),
+            asked: BTreeMap::new(),
             sources: Vec::new(),
+            recalled: 0,
+            followed: None,
             assessed: None,
             stalls: 0,
             replans: 0,
@@ -187,7 +196,10 @@ impl Run {
         let query = run.order.question.clone();
         let sources = run.order.providers.iter().map(|provider| provider.id.clone()).collect();
         run.say(Party::User, SubmitQuery { query, sources });
-        run.speak(Party::Planning);
+        match run.order.basis {
+            Some(basis) => run.start_recalling(basis),
+            None => run.speak(Party::Planning),
+        }
         run.watch_budget();
         run
     }
@@ -364,6 +376,10 @@ impl Run {
                 Task::Read { source } => self.was_read(source, &text),
                 _ => self.unfit(pending),
             },
+            Outcome::Recalled { recalled } => match pending.task {
+                Task::Recall => self.take_recalled(*recalled),
+                _ => self.unfit(pending),
+            },
         }
     }
 
@@ -401,6 +417,7 @@ impl Run {
             question: &self.order.question,
             language: self.language,
             instructions: &self.instructions,
+            follows: self.followed.as_ref().map(|followed| followed.question.as_str()),
         }
     }
 

@@ -10,14 +10,15 @@ use agent::model::{Message, ModelError, ModelRequest, Output, gather};
 use agent::names::TenantId;
 use agent::ports::PortError;
 use agent::price::Cost;
-use agent::research::call::{Call, CallKey, CallSpent, Failure, Outcome, Purpose};
+use agent::research::call::{Call, CallKey, CallSpent, Failure, Freshness, Outcome, Purpose};
 use agent::research::message::{ErrorType, ProviderId};
+use agent::research::order::Basis;
 use agent::research::source::{Hit, TEXT_BYTES_MAX};
 use agent::text::clip;
 use tracing::Instrument as _;
 
-use super::ResearchParts;
 use super::callees::{Asking, Behalf};
+use super::{ResearchParts, kept_run};
 use crate::error::EngineError;
 use crate::telemetry;
 
@@ -51,23 +52,29 @@ pub(super) async fn make(
     let tenant = &behalf.tenant;
     match call {
         Call::Ask { purpose, messages } => ask(&parts, key, purpose, messages).await,
-        Call::Search { provider, query, results_max, is_allowed }
+        Call::Search { provider, query, results_max, is_allowed, .. }
             if provider.callee().is_some() =>
         {
             let asking = Asking { provider: &provider, query: &query, results_max, is_allowed };
             let outcome = called(&parts, &behalf, &asking).await.unwrap_or_else(Outcome::Failed);
             Made { key, outcome, spent: CallSpent::default(), model: None }
         }
-        Call::Search { provider, query, results_max, .. } => {
+        Call::Search { provider, query, results_max, freshness, .. } => {
             let mut cost = Cost::default();
-            let search = search(&parts, tenant, &provider, &query, results_max, &mut cost);
+            let wanted = Searching { query: &query, results_max, freshness };
+            let search = search(&parts, tenant, &provider, wanted, &mut cost);
             let outcome = in_time(SEARCH_TIME_MAX, "the search", search).await;
             // Booked under the provider's name, as a call to a model is under the model's.
             let model = (cost > Cost::default()).then(|| provider.to_string());
             Made { key, outcome, spent: CallSpent { cost, ..CallSpent::default() }, model }
         }
-        Call::Read { address, .. } => {
-            let outcome = in_time(PAGE_TIME_MAX, "the page", read(&parts, tenant, &address)).await;
+        Call::Read { address, freshness, .. } => {
+            let reading = read(&parts, tenant, &address, freshness);
+            let outcome = in_time(PAGE_TIME_MAX, "the page", reading).await;
+            Made { key, outcome, spent: CallSpent::default(), model: None }
+        }
+        Call::Recall { basis } => {
+            let outcome = recall(&parts, tenant, basis).await.unwrap_or_else(Outcome::Failed);
             Made { key, outcome, spent: CallSpent::default(), model: None }
         }
     }
@@ -110,6 +117,7 @@ async fn ask(
         Outcome::Said { .. }
         | Outcome::Found { .. }
         | Outcome::Read { .. }
+        | Outcome::Recalled { .. }
         | Outcome::Unallowed { .. } => None,
     };
     telemetry::model_called(&span, &name, &usage, failed);
@@ -131,12 +139,18 @@ async fn in_time(
     outcome.unwrap_or_else(Outcome::Failed)
 }
 
+/// What is searched for at a provider.
+struct Searching<'a> {
+    query: &'a str,
+    results_max: u32,
+    freshness: Freshness,
+}
+
 async fn search(
     parts: &ResearchParts,
     tenant: &TenantId,
     provider: &ProviderId,
-    query: &str,
-    results_max: u32,
+    Searching { query, results_max, freshness }: Searching<'_>,
     cost: &mut Cost,
 ) -> Result<Outcome, Failure> {
     let span = telemetry::tool_call("research_search");
@@ -149,7 +163,11 @@ async fn search(
         let why = format!("{provider} cannot be searched here");
         return Err(Failure::new(ErrorType::InternalError, why));
     };
-    let found = searches.search(provider, query, results_max).instrument(span).await?;
+    let asking = match freshness {
+        Freshness::MayBeRemembered => searches.search(provider, query, results_max),
+        Freshness::MustBeFresh => searches.search_anew(provider, query, results_max),
+    };
+    let found = asking.instrument(span).await?;
     *cost = found.cost;
     Ok(Outcome::Found { hits: found.hits })
 }
@@ -168,13 +186,31 @@ async fn called(
     callees.call(behalf, asking).instrument(span).await
 }
 
-async fn read(parts: &ResearchParts, tenant: &TenantId, address: &str) -> Result<Outcome, Failure> {
+async fn read(
+    parts: &ResearchParts,
+    tenant: &TenantId,
+    address: &str,
+    freshness: Freshness,
+) -> Result<Outcome, Failure> {
     let Some(pages) = &parts.pages else {
         return Err(Failure::new(ErrorType::InternalError, "no page can be read here".to_owned()));
     };
-    let reading = pages.text(tenant, address).instrument(telemetry::tool_call("research_read"));
+    let span = telemetry::tool_call("research_read");
+    let reading = pages.text(tenant, address, freshness).instrument(span);
     let text = reading.await.map_err(|error| of_engine(&error))?;
     Ok(Outcome::Read { text: clip(&text, TEXT_BYTES_MAX).to_owned() })
+}
+
+/// What a finished run knows. Whose it is was asked when the run was begun that stands on it.
+async fn recall(
+    parts: &ResearchParts,
+    tenant: &TenantId,
+    basis: Basis,
+) -> Result<Outcome, Failure> {
+    let run = kept_run(parts, tenant, basis.run()).await.map_err(|error| of_engine(&error))?;
+    let gone = || failure(ErrorType::InternalError, "the run is not there any more".to_owned());
+    let recalled = Box::new(run.ok_or_else(gone)?.recalled(basis));
+    Ok(Outcome::Recalled { recalled })
 }
 
 /// What an error of ours says about trying again: time helps where something does not answer.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent::identity::Timestamp;
 use agent::ports::{PortError, RunLine};
 use agent::research::message::{AgentMessage, Uuid};
+use agent::research::order::Order;
 use agent::research::report::{EndReason, Report};
 use agent::research::run::{Run, Status};
 use tokio::sync::{mpsc, watch};
@@ -73,7 +74,8 @@ pub struct Gap {
 pub(super) struct Live {
     pub(super) id: Uuid,
     pub(super) principal: String,
-    question: String,
+    /// What was asked for, and when.
+    order: Order,
     begun_at: Timestamp,
     kept: Mutex<Kept>,
     changed: watch::Sender<()>,
@@ -95,9 +97,9 @@ impl Live {
         let kept =
             Kept { lines: VecDeque::new(), bytes: 0, latest: 0, status: run.status(), over: None };
         let (changed, _) = watch::channel(());
-        let (id, question) = (run.order().id, run.order().question.clone());
-        let begun_at = run.begun_at();
-        Self { id, principal, question, begun_at, kept: Mutex::new(kept), changed, wishes }
+        let (order, begun_at) = (run.order().clone(), run.begun_at());
+        let id = order.id;
+        Self { id, principal, order, begun_at, kept: Mutex::new(kept), changed, wishes }
     }
 
     /// A run that has ended.
@@ -140,13 +142,8 @@ impl Live {
 
     /// As a list shows it.
     pub(super) fn line(&self) -> RunLine {
-        RunLine {
-            id: self.id,
-            question: self.question.clone(),
-            principal: self.principal.clone(),
-            begun_at: self.begun_at,
-            ended: self.kept().status.ended,
-        }
+        let ended = self.kept().status.ended;
+        RunLine::new(&self.order, self.principal.clone(), self.begun_at, ended)
     }
 
     /// Whether somebody still works on it.

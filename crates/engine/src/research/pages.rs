@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agent::names::TenantId;
 use agent::ports::Pages;
+use agent::research::call::Freshness;
 use extract::Extracted;
 use futures_util::future::BoxFuture;
 
@@ -17,6 +18,7 @@ pub trait PageTexts: Send + Sync {
         &'a self,
         tenant: &'a TenantId,
         address: &'a str,
+        freshness: Freshness,
     ) -> BoxFuture<'a, Result<String, EngineError>>;
 }
 
@@ -31,14 +33,23 @@ impl PageTexts for StrangersPages {
         &'a self,
         tenant: &'a TenantId,
         address: &'a str,
+        freshness: Freshness,
     ) -> BoxFuture<'a, Result<String, EngineError>> {
-        Box::pin(self.read(tenant, address))
+        Box::pin(self.read(tenant, address, freshness))
     }
 }
 
 impl StrangersPages {
-    async fn read(&self, tenant: &TenantId, address: &str) -> Result<String, EngineError> {
-        let fetched = self.pages.fetch(address).await?;
+    async fn read(
+        &self,
+        tenant: &TenantId,
+        address: &str,
+        freshness: Freshness,
+    ) -> Result<String, EngineError> {
+        let fetched = match freshness {
+            Freshness::MayBeRemembered => self.pages.fetch(address).await?,
+            Freshness::MustBeFresh => self.pages.fetch_anew(address).await?,
+        };
         let order = ReadOrder {
             file_name: Some(fetched.address),
             media_type: fetched.media_type,

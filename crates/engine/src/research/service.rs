@@ -11,10 +11,10 @@ use agent::research::journal::Steering;
 use agent::research::message::{ProviderId, Uuid};
 use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
 use agent::research::report::Report;
-use agent::research::run::{Run, Status};
+use agent::research::run::Status;
 
 use super::live::{Line, Live, Watching};
-use super::{Calling, Researcher, Wanted};
+use super::{Calling, Researcher, Wanted, replayed};
 use crate::error::EngineError;
 
 /// Runs of a tenant that may be unfinished at a time: each is held in memory.
@@ -47,7 +47,7 @@ impl Default for ResearchRules {
 }
 
 /// What somebody asks for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Asked {
     pub question: String,
     /// Where to search; empty for wherever it can be.
@@ -57,6 +57,10 @@ pub struct Asked {
     pub budget: RunBudget,
     /// Agents that the question has come through.
     pub hops: u32,
+    /// The finished run whose report the question follows.
+    pub follows: Option<Uuid>,
+    /// The conversation of another protocol that it is asked in: it follows the last report there.
+    pub conversation: Option<String>,
 }
 
 /// A run as its owner sees it.
@@ -74,11 +78,11 @@ type Key = (TenantId, Uuid);
 /// Makes runs for callers. Cheap to clone.
 #[derive(Clone)]
 pub struct Research {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
-    researcher: Researcher,
+pub(super) struct Inner {
+    pub(super) researcher: Researcher,
     rules: ResearchRules,
     /// Runs that somebody works on, or that somebody watches.
     lives: Mutex<HashMap<Key, Weak<Live>>>,
@@ -135,14 +139,8 @@ impl Research {
         principal: &Principal,
         asked: Asked,
     ) -> Result<RunView, EngineError> {
-        let Asked { question, sources, approval, budget, hops } = asked;
-        let unfinished = self.inner.researcher.parts.journals.unfinished().await?;
-        let theirs = unfinished.iter().filter(|(tenant, _)| *tenant == principal.tenant).count();
-        if theirs >= UNFINISHED_MAX {
-            return Err(EngineError::Conflict(format!(
-                "{theirs} runs are unfinished: wait for one of them, or stop one"
-            )));
-        }
+        let basis = self.followed(principal, &asked).await?;
+        let Asked { question, sources, approval, budget, hops, conversation, .. } = asked;
         let usual = Approval::After { seconds: self.inner.rules.plan_seconds };
         let wanted = Wanted {
             question,
@@ -158,7 +156,25 @@ impl Research {
             budget,
             answer_seconds: Some(self.inner.rules.answer_seconds),
             hops,
+            basis,
+            conversation,
         };
+        self.begin(principal, wanted).await
+    }
+
+    /// Begins a run for a caller who may have another one.
+    pub(super) async fn begin(
+        &self,
+        principal: &Principal,
+        wanted: Wanted,
+    ) -> Result<RunView, EngineError> {
+        let unfinished = self.inner.researcher.parts.journals.unfinished().await?;
+        let theirs = unfinished.iter().filter(|(tenant, _)| *tenant == principal.tenant).count();
+        if theirs >= UNFINISHED_MAX {
+            return Err(EngineError::Conflict(format!(
+                "{theirs} runs are unfinished: wait for one of them, or stop one"
+            )));
+        }
         let live = self.inner.researcher.start(&principal.tenant, wanted).await?;
         self.keep(&principal.tenant, &live);
         Ok(viewed(&live))
@@ -195,8 +211,7 @@ impl Research {
         }
         let kept = self.kept(principal, id).await?;
         let (principal, begun_at, ended) = (kept.principal.clone(), kept.begun_at, kept.ended);
-        let question = kept.order.question.clone();
-        let line = RunLine { id, question, principal, begun_at, ended };
+        let line = RunLine::new(&kept.order, principal, begun_at, ended);
         Ok(RunView { line, status: Some(replayed(kept)?.status()), is_on_its_way: false })
     }
 
@@ -307,7 +322,11 @@ impl Research {
     }
 
     /// The caller's run; somebody else's looks as if it were not there.
-    async fn kept(&self, principal: &Principal, id: Uuid) -> Result<KeptRun, EngineError> {
+    pub(super) async fn kept(
+        &self,
+        principal: &Principal,
+        id: Uuid,
+    ) -> Result<KeptRun, EngineError> {
         let journals = &self.inner.researcher.parts.journals;
         let kept = journals.run(&principal.tenant, id).await?;
         let mine = kept.filter(|kept| kept.principal == principal.name);
@@ -332,11 +351,6 @@ impl Research {
 fn viewed(live: &Live) -> RunView {
     let status = Some(live.status());
     RunView { line: live.line(), status, is_on_its_way: live.is_on_its_way() }
-}
-
-fn replayed(kept: KeptRun) -> Result<Run, EngineError> {
-    let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
-    run.map_err(|error| EngineError::Refused(error.to_string()))
 }
 
 /// Where a page has ended: when its last run was begun, and its name.

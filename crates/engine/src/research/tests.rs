@@ -2,8 +2,10 @@
 
 mod called;
 mod served;
+mod standing;
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use agent::filter::{Filter, Tags};
 use agent::knowledge::{Excerpt, Found, Passage, Section};
@@ -11,7 +13,7 @@ use agent::ledger::Day;
 use agent::model::{Message, ModelRequest, Output};
 use agent::names::SectionId;
 use agent::ports::{Ledger as _, PortError, Searched};
-use agent::research::call::Failure;
+use agent::research::call::{Failure, Freshness};
 use agent::research::journal::Event;
 use agent::research::message::{CheckVerdict, Content};
 use agent::research::source::Hit;
@@ -88,12 +90,12 @@ fn passage(name: &str, text: &str) -> Passage {
     Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() }
 }
 
-/// Gives the same bytes each time, so that runs can be compared.
-struct Same;
+/// Gives the same bytes each time, so that runs can be compared; others in a world where several are wanted.
+struct Same(Arc<AtomicU8>);
 
 impl Entropy for Same {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), PortError> {
-        bytes.fill(7);
+        bytes.fill(self.0.load(Ordering::SeqCst));
         Ok(())
     }
 }
@@ -140,6 +142,8 @@ struct World {
     tenant: TenantId,
     has_web: bool,
     callees: Option<Callees>,
+    /// What is drawn for the name of the next run.
+    drawn: Arc<AtomicU8>,
 }
 
 /// A provider that knows one page, and that page.
@@ -177,6 +181,7 @@ impl PageTexts for Web {
         &'a self,
         _tenant: &'a TenantId,
         _address: &'a str,
+        _freshness: Freshness,
     ) -> BoxFuture<'a, Result<String, EngineError>> {
         let text = "Budget alerts work by mail and cost 3 dollars at this provider.".to_owned();
         Box::pin(std::future::ready(Ok(text)))
@@ -194,6 +199,7 @@ impl World {
             tenant: samples::tenant("mine"),
             has_web: false,
             callees: None,
+            drawn: Arc::new(AtomicU8::new(7)),
         }
     }
 
@@ -210,7 +216,7 @@ impl World {
             model,
             prices: PriceList::default(),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
-            entropy: Arc::new(Same),
+            entropy: Arc::new(Same(Arc::clone(&self.drawn))),
             tasks: Tasks::new(),
         })
     }
@@ -242,6 +248,8 @@ fn wanted(approval: Approval) -> Wanted {
         budget: RunBudget::default(),
         answer_seconds: None,
         hops: 0,
+        basis: None,
+        conversation: None,
     }
 }
 

@@ -108,6 +108,16 @@ impl Backend<LocalResearch> {
         }
     }
 
+    /// Begins a run that does one step of a finished one anew.
+    pub(crate) async fn again(&self, id: Uuid, step: u32) -> Result<RunBody> {
+        match self {
+            Self::Local(LocalResearch { research, .. }) => {
+                Ok(research.again(&Principal::local_owner(), id, step).await?.into())
+            }
+            Self::Remote(client) => client.do_step_again(id, step).await,
+        }
+    }
+
     pub(crate) async fn runs(&self, limit: usize) -> Result<RunsBody> {
         match self {
             Self::Local(LocalResearch { research, .. }) => {

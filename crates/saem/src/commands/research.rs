@@ -71,11 +71,7 @@ async fn act(
             // What was said before was shown to those who followed it then.
             (run.id, run.progress.map_or(0, |progress| progress.last_seq))
         }
-        None => {
-            let order = order(&wanted)?;
-            output.while_indexing(backend.settle()).await?;
-            (backend.begin(order).await?.id, 0)
-        }
+        None => (begin(backend, &wanted, output).await?, 0),
     };
     match follow(backend, id, after, output).await? {
         Ended::Reported => {
@@ -93,6 +89,22 @@ async fn act(
             Ok(ExitCode::from(130))
         }
     }
+}
+
+/// Begins what is wanted: a run of its own, or one step of a finished one anew.
+async fn begin(
+    backend: &Backend<LocalResearch>,
+    wanted: &args::Research,
+    output: &Output,
+) -> Result<Uuid> {
+    if let (Some(run), Some(step)) = (&wanted.again, wanted.step) {
+        let run = read_id(run)?;
+        output.while_indexing(backend.settle()).await?;
+        return Ok(backend.again(run, step).await?.id);
+    }
+    let order = order(wanted)?;
+    output.while_indexing(backend.settle()).await?;
+    Ok(backend.begin(order).await?.id)
 }
 
 fn read_id(id: &str) -> Result<Uuid> {
@@ -116,6 +128,7 @@ fn order(wanted: &args::Research) -> Result<ResearchBody> {
         sources: wanted.sources.iter().map(source).collect::<Result<Vec<_>>>()?,
         budget: budget(&wanted.budget)?.into(),
         approval,
+        follows: wanted.follow.as_deref().map(read_id).transpose()?,
     })
 }
 

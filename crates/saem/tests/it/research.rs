@@ -67,7 +67,7 @@ pub(crate) fn played(request: &Value) -> Answer {
 }
 
 /// A report without what differs from run to run: names and times.
-fn lasting(report: &Value) -> Value {
+pub(crate) fn lasting(report: &Value) -> Value {
     let sections = report["sections"].as_array().unwrap().iter().map(|section| {
         let claims = section["claims"].as_array().unwrap().iter().map(|claim| {
             let citations = claim["citations"].as_array().unwrap().iter().map(|citation| {
@@ -80,7 +80,7 @@ fn lasting(report: &Value) -> Value {
     json!([sections.collect::<Vec<_>>(), report["not_found"], report["ended"]])
 }
 
-fn report(output: &std::process::Output) -> Value {
+pub(crate) fn report(output: &std::process::Output) -> Value {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     last["report"].clone()

@@ -221,6 +221,8 @@ mod tests {
             budget: RunBudget::default(),
             answer_seconds: None,
             hops: 0,
+            basis: None,
+            conversation: None,
         };
         Run::new(order, Timestamp(1_763_201_400_000))
     }

@@ -7,6 +7,7 @@ use agent::research::message::to_camel;
 use agent::research::report::Report;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use engine::EngineError;
 use engine::research::Line;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, StatusCode};
@@ -68,6 +69,14 @@ pub(super) fn routes() -> Vec<Route<Api>> {
             .body_bytes_max(BODY_BYTES_MAX)
             .query::<CaseQuery>()
             .gives::<RunBody>(OK),
+        Route::post(
+            "/api/research/{id}/steps/{step}/again",
+            READ,
+            "Begins a run that does one step of a finished one anew",
+            again,
+        )
+        .query::<CaseQuery>()
+        .gives::<RunBody>(StatusCode::CREATED),
         Route::get("/api/research/{id}/report", READ, "Gives what a run came to", report)
             .query::<ReportQuery>()
             .gives_other(OK, "text/markdown")
@@ -249,6 +258,19 @@ async fn plan(
 ) -> Result<Json<Value>, Problem> {
     let run = api.research.steer(&caller, read_id(&id, "run")?, body.read()).await?;
     cased(query.case, &RunBody::from(run)).map(Json)
+}
+
+async fn again(
+    State(api): State<Api>,
+    caller: Caller,
+    Path((id, step)): Path<(String, String)>,
+    Query(query): Query<CaseQuery>,
+) -> Result<Response, Problem> {
+    // What is no number is no step, as is one that the plan does not have.
+    let step = step.parse().map_err(|_| EngineError::Absent { what: "step" })?;
+    let run = api.research.again(&caller, read_id(&id, "run")?, step).await?;
+    let body = cased(query.case, &RunBody::from(run))?;
+    Ok((StatusCode::CREATED, Json(body)).into_response())
 }
 
 async fn report(

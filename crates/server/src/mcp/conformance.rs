@@ -22,7 +22,7 @@ use tokio::sync::broadcast;
 
 use crate::mcp::offer::{Answer, Asked, Completing, News, Offer, Part};
 use crate::mcp::state::Seal;
-use crate::mcp::tasks::TaskOffer;
+use crate::mcp::tasks::{Deferred, TaskOffer};
 use crate::mcp::{Mcp, McpError, McpParts};
 
 /// News that wait for a slow listener.
@@ -149,7 +149,7 @@ impl Offer for Fixtures {
         Some(self.news.subscribe())
     }
 
-    fn tasks(&self) -> Option<&TaskOffer> {
+    fn tasks(&self) -> Option<&dyn Deferred> {
         Some(&self.jobs)
     }
 

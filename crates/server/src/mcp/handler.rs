@@ -22,7 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::guard::{Caller, Shutdown, scope_name};
 use crate::mcp::offer::{Asked, Completing, Offer, Part};
-use crate::mcp::tasks::TaskOffer;
+use crate::mcp::tasks::{Deferred, no_task};
 use crate::mcp::{Shared, listening};
 
 /// Entries of one page of a list.
@@ -106,9 +106,8 @@ impl Handler {
         }
     }
 
-    fn tasks(&self) -> Result<&TaskOffer, ErrorData> {
-        let found = self.shared.offers.iter().find_map(|offer| offer.tasks());
-        found.ok_or_else(|| ErrorData::invalid_params("there is no task of this id", None))
+    fn tasks(&self) -> impl Iterator<Item = &dyn Deferred> {
+        self.shared.offers.iter().filter_map(|offer| offer.tasks())
     }
 
     /// The mark that results carry: only the newer era has it.
@@ -440,9 +439,14 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let principal = self.principal(&context.extensions)?;
-        let mut result = self.tasks()?.get(&principal, &request)?;
-        result.meta = self.stamped(result.meta.take(), is_modern(&context));
-        Ok(result)
+        for tasks in self.tasks() {
+            if let Some(task) = tasks.get(&principal, &request.task_id).await? {
+                let mut result = GetTaskResult::new(task);
+                result.meta = self.stamp(is_modern(&context));
+                return Ok(result);
+            }
+        }
+        Err(no_task())
     }
 
     async fn update_task(
@@ -450,7 +454,14 @@ impl ServerHandler for Handler {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.tasks()?.update(&self.principal(&context.extensions)?, request)
+        let principal = self.principal(&context.extensions)?;
+        for tasks in self.tasks() {
+            let answers = &request.input_responses;
+            if tasks.update(&principal, &request.task_id, answers).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(no_task())
     }
 
     async fn cancel_task(
@@ -458,6 +469,12 @@ impl ServerHandler for Handler {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.tasks()?.cancel(&self.principal(&context.extensions)?, &request)
+        let principal = self.principal(&context.extensions)?;
+        for tasks in self.tasks() {
+            if tasks.cancel(&principal, &request.task_id).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(no_task())
     }
 }

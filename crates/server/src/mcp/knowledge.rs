@@ -20,6 +20,7 @@ use crate::mcp::handler::no_resource;
 use crate::mcp::icons;
 use crate::mcp::offer::{Answer, Asked, Completing, Offer, Part};
 use crate::mcp::prompts::{Prompts, Values};
+use crate::mcp::tasks::Deferred;
 use crate::mcp::tools::{self, Kind};
 use crate::problem::Problem;
 
@@ -252,6 +253,10 @@ impl Offer for Own {
     fn knowledge(&self) -> Option<&Knowledge> {
         Some(&self.knowledge)
     }
+
+    fn tasks(&self) -> Option<&dyn Deferred> {
+        Some(self)
+    }
 }
 
 /// The document that an address of ours belongs to.
@@ -320,7 +325,7 @@ fn fault(error: EngineError, uri: &str) -> ErrorData {
     }
 }
 
-fn ours(error: EngineError) -> ErrorData {
+pub(super) fn ours(error: EngineError) -> ErrorData {
     let problem = Problem::from(error);
     let told = format!("{}: {} {}", problem.title, problem.detail, problem.action);
     if problem.status.is_client_error() {

@@ -13,7 +13,7 @@ use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer};
 use tokio::sync::broadcast;
 
-use crate::mcp::tasks::TaskOffer;
+use crate::mcp::tasks::Deferred;
 
 /// What answers a request, or why there is no answer.
 pub(crate) type Answer<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
@@ -90,7 +90,7 @@ pub(crate) trait Offer: Send + Sync + 'static {
     }
 
     /// Work that goes on after a call has been answered, if it has some.
-    fn tasks(&self) -> Option<&TaskOffer> {
+    fn tasks(&self) -> Option<&dyn Deferred> {
         None
     }
 

@@ -4,16 +4,31 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent::identity::Principal;
-use rmcp::model::CallToolResult;
-use rmcp::model::{
-    CancelTaskParams, CreateTaskResult, ErrorData, GetTaskParams, GetTaskResult, UpdateTaskParams,
-};
+use rmcp::model::{CallToolResult, CreateTaskResult, DetailedTask, ErrorData, InputResponses};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
+
+use crate::mcp::offer::Answer;
+
+/// Tasks of an offer. What it gives is none for a task that is not here, or not this caller's.
+pub(crate) trait Deferred: Send + Sync {
+    /// Where it stands, what it wants to know, or what it came to.
+    fn get<'a>(&'a self, principal: &'a Principal, id: &'a str)
+    -> Answer<'a, Option<DetailedTask>>;
+    /// Takes answers to what it wants to know.
+    fn update<'a>(
+        &'a self,
+        principal: &'a Principal,
+        id: &'a str,
+        answers: &'a InputResponses,
+    ) -> Answer<'a, Option<()>>;
+    /// Stops it; one that has ended stays as it is.
+    fn cancel<'a>(&'a self, principal: &'a Principal, id: &'a str) -> Answer<'a, Option<()>>;
+}
 
 /// Tasks whose owners are remembered; the oldest are forgotten first, and so are gone for everybody.
 const TASKS_MAX: usize = 10_000;
 
-/// Tasks that are running or done, each with its owner.
+/// Tasks in memory, running or done, each with its owner.
 #[derive(Default)]
 pub(crate) struct TaskOffer {
     running: TaskManager,
@@ -50,43 +65,44 @@ impl TaskOffer {
         CreateTaskResult::new(task)
     }
 
-    pub(crate) fn get(
-        &self,
-        principal: &Principal,
-        get: &GetTaskParams,
-    ) -> Result<GetTaskResult, ErrorData> {
-        self.check(principal, &get.task_id)?;
-        Ok(GetTaskResult::new(self.running.get_task(&get.task_id)?))
-    }
-
-    pub(crate) fn update(
-        &self,
-        principal: &Principal,
-        update: UpdateTaskParams,
-    ) -> Result<(), ErrorData> {
-        self.check(principal, &update.task_id)?;
-        self.running.update_task(&update.task_id, update.input_responses)
-    }
-
-    pub(crate) fn cancel(
-        &self,
-        principal: &Principal,
-        cancel: &CancelTaskParams,
-    ) -> Result<(), ErrorData> {
-        self.check(principal, &cancel.task_id)?;
-        self.running.cancel_task(&cancel.task_id)
-    }
-
-    /// Another's task and none at all look the same.
-    fn check(&self, principal: &Principal, id: &str) -> Result<(), ErrorData> {
-        let is_own = self.owners().of.get(id).is_some_and(|owner| *owner == who(principal));
-        let unknown = || ErrorData::invalid_params("there is no task of this id", None);
-        is_own.then_some(()).ok_or_else(unknown)
+    fn is_own(&self, principal: &Principal, id: &str) -> bool {
+        self.owners().of.get(id).is_some_and(|owner| *owner == who(principal))
     }
 
     fn owners(&self) -> MutexGuard<'_, Owners> {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Deferred for TaskOffer {
+    fn get<'a>(
+        &'a self,
+        principal: &'a Principal,
+        id: &'a str,
+    ) -> Answer<'a, Option<DetailedTask>> {
+        let own = self.is_own(principal, id).then(|| self.running.get_task(id));
+        Box::pin(std::future::ready(own.transpose()))
+    }
+
+    fn update<'a>(
+        &'a self,
+        principal: &'a Principal,
+        id: &'a str,
+        answers: &'a InputResponses,
+    ) -> Answer<'a, Option<()>> {
+        let own = self.is_own(principal, id).then(|| self.running.update_task(id, answers.clone()));
+        Box::pin(std::future::ready(own.transpose()))
+    }
+
+    fn cancel<'a>(&'a self, principal: &'a Principal, id: &'a str) -> Answer<'a, Option<()>> {
+        let own = self.is_own(principal, id).then(|| self.running.cancel_task(id));
+        Box::pin(std::future::ready(own.transpose()))
+    }
+}
+
+/// The task that nobody has.
+pub(super) fn no_task() -> ErrorData {
+    ErrorData::invalid_params("there is no task of this id", None)
 }
 
 fn who(principal: &Principal) -> (String, String) {

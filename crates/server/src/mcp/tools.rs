@@ -213,6 +213,16 @@ enum Fault {
     Ours(ErrorData),
 }
 
+impl Fault {
+    /// Where there is no model that could be told.
+    fn into_error(self) -> ErrorData {
+        match self {
+            Self::Tell(why) => ErrorData::invalid_params(why, None),
+            Self::Ours(error) => error,
+        }
+    }
+}
+
 impl From<Problem> for Fault {
     fn from(problem: Problem) -> Self {
         let told = format!("{}: {} {}", problem.title, problem.detail, problem.action);

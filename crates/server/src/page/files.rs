@@ -23,6 +23,7 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     file!("parts/composer.js"),
     file!("parts/dialogs.js"),
     file!("parts/document.js"),
+    file!("parts/follow_up.js"),
     file!("parts/how.js"),
     file!("parts/long_list.js"),
     file!("parts/long_talk.js"),

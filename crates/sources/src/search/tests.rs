@@ -410,6 +410,8 @@ async fn a_search_says_what_it_costs_and_costs_nothing_the_second_time() {
     assert_eq!(server.heads().len(), 1);
     searches.search(&id, "budget alerts", 6).await.unwrap();
     assert_eq!(server.heads().len(), 2);
+    let anew = searches.search_anew(&id, "budget alerts", 5).await.unwrap();
+    assert_eq!((server.heads().len(), anew.cost), (3, Cost::from_dollars(0.007)));
     std::fs::remove_dir_all(folder).unwrap();
 }
 

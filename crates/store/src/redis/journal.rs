@@ -229,13 +229,8 @@ impl RedisJournals {
         for (order, principal, at, ended) in self.link.ask_many::<About>(about.collect()).await? {
             let (Some(order), Some(principal), Some(at)) = (order, principal, at) else { continue };
             let order: Order = from_json(&order)?;
-            lines.push(RunLine {
-                id: order.id,
-                question: order.question,
-                principal,
-                begun_at: Timestamp(at),
-                ended: end(&ended.unwrap_or_default())?,
-            });
+            let ended = end(&ended.unwrap_or_default())?;
+            lines.push(RunLine::new(&order, principal, Timestamp(at), ended));
         }
         Ok(lines)
     }

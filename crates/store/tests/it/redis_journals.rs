@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agent::identity::Timestamp;
 use agent::ports::{Journals, NewEntries};
-use agent::research::call::{Call, CallKey, CallSpent, Outcome};
+use agent::research::call::{Call, CallKey, CallSpent, Freshness, Outcome};
 use agent::research::journal::{Entry, Event};
 use agent::research::message::{ProviderId, Uuid};
 use store::redis::RedisJournals;
@@ -23,8 +23,12 @@ async fn connect(server: &RedisServer, lease: Duration) -> RedisJournals {
 }
 
 fn written(run: Uuid, epoch: u64, after: u64, text: &str) -> NewEntries {
-    let call =
-        Call::Search { provider: ProviderId::local(), query: text.to_owned(), results_max: 1 };
+    let call = Call::Search {
+        provider: ProviderId::local(),
+        query: text.to_owned(),
+        results_max: 1,
+        freshness: Freshness::default(),
+    };
     let event = Event::Ended {
         key: CallKey::new("search", &call),
         outcome: Outcome::Read { text: text.to_owned() },

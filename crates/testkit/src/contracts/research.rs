@@ -5,7 +5,7 @@ use agent::ports::{Journals, NewEntries, PortError, RunList};
 use agent::research::journal::{Entry, Event, Steering};
 use agent::research::message::{ProviderId, Uuid};
 use agent::research::order::{
-    Approval, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
+    Approval, Basis, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
 };
 use agent::research::report::EndReason;
 
@@ -29,6 +29,8 @@ pub fn order(number: u8) -> Order {
         budget: RunBudget::default(),
         answer_seconds: None,
         hops: 0,
+        basis: None,
+        conversation: None,
     }
 }
 
@@ -43,7 +45,9 @@ fn entry(at: u64) -> Entry {
 /// Runs every part on a fresh store.
 pub async fn keeps_its_promise(journals: &dyn Journals) {
     let (mine, other) = (tenant("mine"), tenant("other"));
-    let (first, second) = (order(1), order(2));
+    let first = order(1);
+    let basis = Some(Basis::Follows { run: first.id });
+    let second = Order { basis, conversation: Some("a2a:1".to_owned()), ..order(2) };
     let by = || "owner".to_owned();
     journals.begin(&mine, first.clone(), by(), Timestamp(10)).await.unwrap();
     let again = journals.begin(&mine, first.clone(), by(), Timestamp(11)).await;
@@ -80,6 +84,8 @@ pub async fn keeps_its_promise(journals: &dyn Journals) {
     let shown: Vec<(Uuid, Option<EndReason>)> =
         lines.iter().map(|line| (line.id, line.ended)).collect();
     assert_eq!(shown, [(second.id, None), (first.id, end)]);
+    assert_eq!((lines[0].basis, &lines[0].conversation), (basis, &second.conversation));
+    assert_eq!((lines[1].basis, &lines[1].conversation), (None, &None));
     assert_eq!(journals.runs(&mine, listed(1)).await.unwrap(), lines[..1]);
     let after = Some((lines[0].begun_at, lines[0].id));
     let rest = journals.runs(&mine, RunList { after, ..listed(9) }).await.unwrap();

@@ -138,6 +138,24 @@ pub struct PlanningRequest {
     pub search_steps: Vec<SearchStep>,
     /// In seconds.
     pub estimated_time: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_on: Option<StandsOn>,
+}
+
+/// The finished run that a plan stands on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StandsOn {
+    pub run: Uuid,
+    /// What it was asked.
+    pub question: String,
+    /// Sources of it that are at hand.
+    pub sources: u32,
+    /// Steps for which that is enough: they are not searched.
+    pub known_steps: Vec<u32>,
+    /// The one step that is done anew; none where the plan is for a question that follows the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_step: Option<u32>,
 }
 
 /// Asks a person about a plan, or is the answer.
@@ -162,6 +180,8 @@ pub struct PlanQuestion {
     pub estimated_time: u64,
     /// Seconds after which the run goes on by itself; none if it waits.
     pub goes_on_after: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_on: Option<StandsOn>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

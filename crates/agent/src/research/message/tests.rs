@@ -36,6 +36,13 @@ fn later() -> Vec<Content> {
         search_steps: vec![step.clone()],
         estimated_time: 10,
         goes_on_after: Some(30),
+        stands_on: Some(StandsOn {
+            run: id(7),
+            question: "예산?".to_owned(),
+            sources: 3,
+            known_steps: vec![1],
+            again_step: Some(2),
+        }),
     };
     let call = ToolQuestion {
         call: "search/1".to_owned(),

@@ -68,6 +68,7 @@ impl PendingState {
 /// What is done with the outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
+    Recall,
     Plan,
     Choose,
     Search { work: usize },
@@ -79,7 +80,7 @@ pub(super) enum Task {
 impl Task {
     pub(super) fn agent(self) -> Party {
         match self {
-            Self::Plan => Party::Planning,
+            Self::Recall | Self::Plan => Party::Planning,
             Self::Search { .. } | Self::Read { .. } => Party::Research,
             Self::Assess => Party::Reflect,
             Self::Write { .. } => Party::Content,
@@ -143,7 +144,7 @@ impl Run {
                 let known = self.order.providers.iter().find(|known| known.id == *provider);
                 known.is_some_and(|known| known.is_repeatable)
             }
-            Call::Ask { .. } | Call::Read { .. } => true,
+            Call::Ask { .. } | Call::Read { .. } | Call::Recall { .. } => true,
         }
     }
 
@@ -154,7 +155,7 @@ impl Run {
             Task::Choose => self.take_choice(text),
             Task::Assess => self.take_assessment(text),
             Task::Write { section } => self.take_section(section, text),
-            Task::Search { .. } | Task::Read { .. } => return self.unfit(pending),
+            Task::Recall | Task::Search { .. } | Task::Read { .. } => return self.unfit(pending),
         };
         if let Err(fault) = fault {
             self.unusable(pending, text, &fault);
@@ -250,6 +251,7 @@ impl Run {
     /// Goes on as if the call had given nothing.
     pub(super) fn do_without(&mut self, task: Task, why: &str) {
         match task {
+            Task::Recall => self.without_recalled(why),
             Task::Plan => self.plan_offline(Some(why)),
             Task::Choose => self.choose_by_rule(),
             Task::Search { work } => self.without_search(work, why),

@@ -22,7 +22,9 @@ pub(super) struct Used {
 
 impl Used {
     pub(super) fn add(&mut self, outcome: &Outcome, spent: CallSpent) {
-        self.calls += u64::from(!matches!(outcome, Outcome::Unallowed { .. }));
+        // Nothing was sent for the one; what the other took over was called for in another run.
+        let is_call = !matches!(outcome, Outcome::Unallowed { .. } | Outcome::Recalled { .. });
+        self.calls += u64::from(is_call);
         self.pages += u64::from(matches!(outcome, Outcome::Read { .. }));
         let tokens = spent.usage.input.saturating_add(spent.usage.output);
         self.tokens = self.tokens.saturating_add(tokens);

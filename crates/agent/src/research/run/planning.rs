@@ -3,7 +3,7 @@
 use super::asking::Task;
 use super::researching::Work;
 use super::{Phase, Run};
-use crate::context::research_plan;
+use crate::context::{Before, research_plan};
 use crate::identity::Timestamp;
 use crate::research::call::Purpose;
 use crate::research::message::{
@@ -43,13 +43,15 @@ impl Run {
         if self.is_model_out {
             return self.plan_offline(None);
         }
-        let before = self.plan.as_ref().map(|plan| {
+        let given_up = self.plan.as_ref().map(|plan| {
             let steps: Vec<&str> = plan.steps.iter().map(|it| it.description.as_str()).collect();
             steps.join("; ")
         });
+        let report = self.followed.as_ref().map(|followed| followed.report.as_str());
+        let before = Before { given_up: given_up.as_deref(), report };
         let ids = self.provider_ids();
         let steps_max = self.order.limits.steps_max;
-        let messages = research_plan(&self.research(), &ids, steps_max, before.as_deref());
+        let messages = research_plan(&self.research(), &ids, steps_max, before);
         self.want_thought(format!("plan.{}", self.replans), Purpose::Plan, messages, Task::Plan);
     }
 
@@ -72,7 +74,9 @@ impl Run {
     }
 
     fn planned(&mut self, mut thought: PlanThought) {
-        if thought.steps.len() < STEPS_MIN {
+        // A report is there already that answers the rest.
+        let steps_min = if self.followed.is_some() { 1 } else { STEPS_MIN };
+        if thought.steps.len() < steps_min {
             let ids = self.provider_ids();
             let more = offline::plan(&self.order.question, &ids, self.order.limits.steps_max);
             thought.steps.extend(more.steps);
@@ -137,6 +141,7 @@ impl Run {
             .map(|seconds| Timestamp(self.now.0.saturating_add(seconds.saturating_mul(1_000))));
         self.phase = Phase::Approving { until };
         let request = PlanQuestion {
+            stands_on: self.stands_on(&plan.steps),
             strategy: plan.strategy,
             search_steps: plan.steps,
             estimated_time: plan.estimated_time,
@@ -173,12 +178,25 @@ impl Run {
     }
 
     fn follow_plan(&mut self) {
-        let Some(plan) = self.plan.clone() else { return };
+        let steps = self.plan.as_ref().map(|plan| plan.steps.clone()).unwrap_or_default();
+        let known = self.known_steps(&steps);
+        let of_known: Vec<SearchStep> =
+            steps.into_iter().filter(|step| known.contains(&step.step_number)).collect();
+        self.use_known(&of_known);
         self.queued.clear();
-        self.next_work = self.work_for(&plan.steps);
+        self.follow_steps(|step| !known.contains(&step.step_number));
+    }
+
+    /// Tells the plan, of which only some steps are to be searched.
+    pub(super) fn follow_steps(&mut self, is_wanted: impl Fn(&SearchStep) -> bool) {
+        let Some(plan) = self.plan.clone() else { return };
+        let wanted: Vec<SearchStep> =
+            plan.steps.iter().filter(|step| is_wanted(step)).cloned().collect();
+        self.next_work = self.work_for(&wanted);
         self.say(
             Party::Planning,
             PlanningRequest {
+                stands_on: self.stands_on(&plan.steps),
                 strategy: plan.strategy,
                 search_steps: plan.steps,
                 estimated_time: plan.estimated_time,

@@ -248,6 +248,6 @@ impl Run {
     }
 }
 
-fn step_asked(step: &SearchStep) -> Asked {
+pub(super) fn step_asked(step: &SearchStep) -> Asked {
     Asked::new(&format!("{} {}", step.description, step.keywords.join(" ")))
 }

@@ -7,7 +7,7 @@ use super::{Phase, Run};
 use crate::research::call::Call;
 use crate::research::message::{
     AdditionalSearchRequest, Moment, Party, ProviderId, SearchProgress, SearchResults, Share,
-    SourceRead, Uuid,
+    SourceRead,
 };
 use crate::research::order::{Class, Provider};
 use crate::research::source::{Hit, Source};
@@ -37,7 +37,7 @@ impl Run {
     ) {
         let query = clip(query.trim(), QUERY_BYTES_MAX).to_owned();
         let is_same = |it: &Work| it.provider == *provider && normal(&it.query) == normal(&query);
-        let was_asked = self.asked.contains(&(provider.clone(), normal(&query)));
+        let was_asked = self.asked.contains_key(&(provider.clone(), normal(&query)));
         if !query.is_empty() && !was_asked && !work.iter().any(is_same) {
             work.push(Work { step, provider: provider.clone(), query, hits: None });
         }
@@ -77,12 +77,13 @@ impl Run {
 
     fn search(&mut self, place: usize) {
         let Some(work) = self.work.get(place).cloned() else { return };
-        self.asked.insert((work.provider.clone(), normal(&work.query)));
+        self.asked.insert((work.provider.clone(), normal(&work.query)), work.step);
         let name = format!("search.{}.{place}.{}", self.round, work.provider);
         let results_max = self.order.limits.results_per_search_max;
         let is_allowed = self.allowed.contains(&work.provider);
+        let freshness = self.freshness(&[work.step]);
         let (provider, query) = (work.provider, work.query);
-        let call = Call::Search { provider, query, results_max, is_allowed };
+        let call = Call::Search { provider, query, results_max, is_allowed, freshness };
         self.want(name, call, Task::Search { work: place });
     }
 
@@ -145,7 +146,7 @@ impl Run {
     fn other_of_class(&self, failed: &ProviderId, query: &str) -> Option<&Provider> {
         let class = self.order.providers.iter().find(|it| it.id == *failed)?.class;
         let is_other = |it: &&Provider| {
-            let was_asked = self.asked.contains(&(it.id.clone(), normal(query)));
+            let was_asked = self.asked.contains_key(&(it.id.clone(), normal(query)));
             it.id != *failed && it.class == class && class != Class::Tool && !was_asked
         };
         self.providers().find(is_other)
@@ -202,14 +203,20 @@ impl Run {
     /// Wants the pages read of which only a summary is at hand.
     fn read_pages(&mut self) {
         let most = self.order.limits.pages_per_round_max.min(self.pages_left());
-        let unread = self.sources.iter().enumerate().filter(|(_, source)| source.is_summary);
-        let pages: Vec<(usize, Uuid, String)> = unread
-            .filter_map(|(place, source)| Some((place, source.id, source.address.clone()?)))
+        let all = self.sources.iter().enumerate();
+        let unread =
+            all.filter(|(place, source)| source.is_summary && self.may_read(*place, source));
+        let pages: Vec<(usize, Call)> = unread
+            .filter_map(|(place, source)| {
+                let address = source.address.clone()?;
+                let freshness = self.freshness(&source.steps);
+                Some((place, Call::Read { source: source.id, address, freshness }))
+            })
             .take(most)
             .collect();
-        for (place, source, address) in pages {
+        for (place, call) in pages {
             let name = format!("read.{}.{place}", self.round);
-            self.want(name, Call::Read { source, address }, Task::Read { source: place });
+            self.want(name, call, Task::Read { source: place });
         }
     }
 

@@ -3,5 +3,6 @@
 mod flows;
 mod permitting;
 mod properties;
+mod standing;
 mod steering;
 mod world;

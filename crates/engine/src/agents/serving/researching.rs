@@ -10,7 +10,7 @@ use agent::research::journal::Steering;
 use agent::research::message::{
     AgentMessage, Content as Said, PlanQuestion, SearchStep, ToolQuestion, Uuid,
 };
-use agent::research::order::{Approval, RunBudget};
+use agent::research::order::Approval;
 use agent::research::report::{EndReason, Report};
 use serde_json::{Value, json};
 
@@ -32,10 +32,10 @@ pub(super) async fn research(
 ) -> Result<(), Ended> {
     let asked = Asked {
         question,
-        sources: Vec::new(),
         approval: Some(approval(message)),
-        budget: RunBudget::default(),
         hops: a2a::hops::read(None, message, work.metadata.as_ref()),
+        conversation: Some(format!("a2a:{}", work.context)),
+        ..Asked::default()
     };
     let principal = work.principal.clone();
     let id = match research.create(&principal, asked).await {

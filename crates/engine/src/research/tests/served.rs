@@ -11,7 +11,7 @@ fn caller(name: &str) -> Principal {
 
 fn asked(approval: Approval) -> Asked {
     let Wanted { question, sources, budget, .. } = wanted(approval);
-    Asked { question, sources, approval: Some(approval), budget, hops: 0 }
+    Asked { question, sources, approval: Some(approval), budget, ..Asked::default() }
 }
 
 fn service(world: &World, runs_max: usize) -> Research {

@@ -80,6 +80,11 @@ impl Client {
         self.read(self.post(&["research"], body)?).await
     }
 
+    pub(crate) async fn do_step_again(&self, id: Uuid, step: u32) -> Result<RunBody> {
+        let url = self.url(&["research", &id.to_string(), "steps", &step.to_string(), "again"])?;
+        self.read(Request::new(Method::POST, url)).await
+    }
+
     pub(crate) async fn runs(&self, limit: usize) -> Result<RunsBody> {
         let mut url = self.url(&["research"])?;
         url.query_pairs_mut().append_pair("limit", &limit.to_string());

@@ -125,6 +125,8 @@ async fn ask(
         budget: RunBudget::default(),
         answer_seconds: None,
         hops: 0,
+        basis: None,
+        conversation: None,
     };
     let begun = Instant::now();
     let tenant = TenantId::local();

@@ -279,7 +279,13 @@ mod tests {
     fn a_word_about_a_plan_follows_refuses_or_shortens_it() {
         let search_steps = vec![step(1), step(2), step(3)];
         let strategy = String::new();
-        let plan = PlanQuestion { strategy, search_steps, estimated_time: 1, goes_on_after: None };
+        let plan = PlanQuestion {
+            strategy,
+            search_steps,
+            estimated_time: 1,
+            goes_on_after: None,
+            stands_on: None,
+        };
         let said = |line: &str| word(line, &plan).map(|body| (body.decision, body.steps));
         assert_eq!(said("\n"), Some((PlanDecision::Approve, vec![])));
         assert_eq!(said("n\n"), Some((PlanDecision::Refuse, vec![])));

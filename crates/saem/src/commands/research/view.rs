@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use agent::research::message::{AgentMessage, BudgetPart, Content, PlanQuestion, ToolQuestion};
-use engine::research::words::{call_asked, planned};
+use engine::research::words::{call_asked, planned, standing};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::Output;
@@ -66,6 +66,9 @@ impl View {
     pub(super) fn ask(&self, plan: &PlanQuestion) {
         self.say(&format!("plan: {}", plan.strategy));
         plan.search_steps.iter().for_each(|step| self.say(&format!("  {}", planned(step))));
+        if let Some(on) = &plan.stands_on {
+            self.say(&format!("  {}", standing(on)));
+        }
         let wait = match plan.goes_on_after {
             Some(seconds) => format!("without an answer it is followed in {seconds} s"),
             None => "it waits for your word".to_owned(),

@@ -1,4 +1,4 @@
-// Research: asked, its plan edited and approved, watched, paused and resumed, cut off and taken up again, read, and one that is stopped.
+// Research: asked, its plan edited and approved, watched, paused and resumed, cut off and taken up again, read, a step done anew, followed up, and stopped.
 import net from "node:net";
 
 // A network of our own between the browser and the server, so that it can be cut under a stream.
@@ -81,12 +81,28 @@ await walk(async ({ browser, page, go }) => {
   await report.getByText("80 percent").first().waitFor();
   await timeline.locator(".message").first().waitFor();
 
+  // One step of its plan is done anew, as a run of its own that knows where it comes from.
+  const first = page.url();
+  await timeline.evaluate((element) => { element.scrollTop = 0; });
+  await timeline.getByRole("button", { name: "Do step 1 again" }).click();
+  await until("another run", () => page.url() !== first);
+  await report.getByText("80 percent").first().waitFor();
+  await timeline.evaluate((element) => { element.scrollTop = 0; });
+  await timeline.getByText(/Step 1 is done anew, with \d+ sources kept/).waitFor();
+  await accessible(page, "a step done anew");
+  const chain = page.getByRole("navigation", { name: "Runs that belong together" });
+  await chain.getByText("Step 1 anew of").waitFor();
+  await chain.getByRole("link", { name: more.question }).click();
+  await until("the first run again", () => page.url() === first);
+  await chain.getByText("Step 1 was done anew").waitFor();
+
   // Followed up, paused, told something, gone on with, and stopped.
-  await page.getByRole("button", { name: "Follow up" }).click();
-  await page.getByRole("dialog").getByRole("textbox").fill("Who gets the mail?");
+  await page.getByRole("textbox", { name: "Follow-up question" }).fill("Who gets the mail?");
   await page.keyboard.press("Enter");
   await plan.waitFor();
-  await page.getByRole("heading", { name: /Who gets the mail/ }).waitFor();
+  await plan.getByText(/Follows the report on .*, with \d+ sources at hand/).waitFor();
+  await page.getByRole("heading", { name: "Who gets the mail?", exact: true }).waitFor();
+  await chain.getByText("Follows", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("button", { name: "Go on" }).click();
   await page.getByRole("button", { name: "Add an instruction" }).click();
@@ -97,9 +113,9 @@ await walk(async ({ browser, page, go }) => {
   await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
   await page.locator(".run-head").getByText("stopped").waitFor();
 
-  // Both are in the history; one is forgotten.
+  // All are in the history; one is forgotten.
   await page.getByRole("link", { name: "All runs" }).click();
-  await until("both runs", async () => (await page.locator(".runs li").count()) === 2);
+  await until("all three runs", async () => (await page.locator(".runs li").count()) === 3);
   const dark = await visit(browser, { locale: "ko-KR", theme: "dark" });
   await dark.go("research");
   await dark.page.getByText("중지됨").waitFor();
@@ -107,7 +123,7 @@ await walk(async ({ browser, page, go }) => {
   dark.allWell();
   await page.locator(".runs li").first().getByRole("button", { name: "Forget this run" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await until("one run", async () => (await page.locator(".runs li").count()) === 1);
+  await until("two runs", async () => (await page.locator(".runs li").count()) === 2);
 }, { expected: ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_SOCKET", "ERR_NETWORK"] });
 between.close();
 process.exit(0);

@@ -3,7 +3,7 @@
 use agent::research::call::CallKey;
 use agent::research::journal::Steering;
 use agent::research::message::{BudgetPart, ProviderId, SearchStep, Uuid};
-use agent::research::order::{Approval, RunBudget};
+use agent::research::order::{Approval, Basis, RunBudget};
 use agent::research::run::{Awaiting, Stage, Status};
 use engine::research::{Asked, RunView};
 use schemars::JsonSchema;
@@ -31,6 +31,9 @@ pub struct ResearchBody {
     /// What happens with the plan before anything is searched; the usual wait, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalBody>,
+    /// A finished run whose report the question follows: what it has found is used before anything is searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Uuid>,
 }
 
 /// What a run may use; what is left out has no limit.
@@ -73,9 +76,9 @@ impl From<ApprovalBody> for Approval {
 
 impl ResearchBody {
     pub fn read(self) -> Result<Asked, Problem> {
-        let Self { question, sources, budget, approval } = self;
-        let budget = budget.read()?;
-        Ok(Asked { question, sources, approval: approval.map(Into::into), budget, hops: 0 })
+        let Self { question, sources, budget, approval, follows } = self;
+        let (approval, budget) = (approval.map(Into::into), budget.read()?);
+        Ok(Asked { question, sources, approval, budget, follows, ..Asked::default() })
     }
 }
 
@@ -135,9 +138,22 @@ pub struct RunBody {
     /// Why it ended: `enough`, `stopped`, `time_spent`, …; left out while it has not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+    /// The run whose report its question follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Uuid>,
+    /// The run whose findings it keeps, and the step of it that it does anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<AgainBody>,
     /// Where it stands; left out in lists, of runs that nobody works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressBody>,
+}
+
+/// A step that is done anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgainBody {
+    pub run: Uuid,
+    pub step: u32,
 }
 
 /// Where a run stands.
@@ -216,6 +232,14 @@ impl From<RunView> for RunBody {
             state,
             begun_at: line.begun_at.0,
             ended: line.ended.map(|reason| reason.as_str().to_owned()),
+            follows: match line.basis {
+                Some(Basis::Follows { run }) => Some(run),
+                Some(Basis::Again { .. }) | None => None,
+            },
+            again: match line.basis {
+                Some(Basis::Again { run, step }) => Some(AgainBody { run, step }),
+                Some(Basis::Follows { .. }) | None => None,
+            },
             progress: status.map(Into::into),
         }
     }

@@ -1,5 +1,8 @@
 //! The tool `research`: a whole run. Whoever sits at the client is asked about its plan and calls, if the client can ask.
 
+mod task;
+
+use agent::identity::Principal;
 use agent::research::call::CallKey;
 use agent::research::journal::Steering;
 use agent::research::message::{
@@ -42,6 +45,9 @@ struct ResearchForm {
     /// What it may use; what is left out has no limit.
     #[serde(default)]
     budget: BudgetBody,
+    /// A finished run whose report the question follows: what it has found is used before anything is searched.
+    #[serde(default)]
+    follows: Option<Uuid>,
     /// Follow the plan without asking about it.
     #[serde(default)]
     yes: bool,
@@ -104,8 +110,8 @@ pub(super) fn definition(kind: Kind) -> Tool {
         kind,
         "Research a question",
         "Researches a question in rounds of searches over the documents and the places set up for it, and gives a report \
-         whose every citation is checked. Takes minutes; progress is told, and the plan is asked about where the client \
-         can ask.",
+         whose every citation is checked. Takes minutes: it is a task for a client that knows tasks, and progress is told to \
+         others. The plan is asked about where the client can ask.",
         ToolAnnotations::new()
             .read_only(false)
             .destructive(false)
@@ -132,8 +138,14 @@ pub(super) async fn call(
                 approval,
                 budget,
                 hops: 0,
+                follows: form.follows,
+                conversation: None,
             };
-            (own.research.create(&asked.principal, wanted).await?.line.id, 0)
+            let run = own.research.create(&asked.principal, wanted).await?;
+            if task::is_known_to(asked) {
+                return Ok(task::begun(&run).into());
+            }
+            (run.line.id, 0)
         }
     };
     let mut watching = own.research.watch(&asked.principal, id, after).await?;
@@ -255,9 +267,18 @@ async fn answered(
 
 /// Has the run do what somebody wants; that it comes too late is no fault.
 async fn steer(own: &Own, id: Uuid, steering: Steering, asked: &Asked) -> Result<(), Fault> {
-    match own.research.steer(&asked.principal, id, steering).await {
+    Ok(steered(own, id, steering, &asked.principal).await?)
+}
+
+async fn steered(
+    own: &Own,
+    id: Uuid,
+    steering: Steering,
+    principal: &Principal,
+) -> Result<(), EngineError> {
+    match own.research.steer(principal, id, steering).await {
         Ok(_) | Err(EngineError::Conflict(_)) => Ok(()),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
@@ -291,12 +312,16 @@ fn call_form(call: &ToolQuestion) -> Value {
 
 /// A result that asks; its state names the run and the last message before the question.
 fn ask_by_round(id: Uuid, seq: u64, question: &Question) -> Result<CallToolResponse, Fault> {
+    let state = format!("{id}.{}", seq.saturating_sub(1));
+    Ok(InputRequiredResult::new(Some(requests(question)?), Some(state)).into())
+}
+
+fn requests(question: &Question) -> Result<InputRequests, Fault> {
     let broken = |error| Fault::from(Problem::broken("a question of a run", &error));
     let request = json!({ "method": "elicitation/create", "params": question.form() });
     let mut requests = InputRequests::new();
     requests.insert(question.name().to_owned(), serde_json::from_value(request).map_err(broken)?);
-    let state = format!("{id}.{}", seq.saturating_sub(1));
-    Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
+    Ok(requests)
 }
 
 async fn ask_by_request(question: &Question, asked: &Asked) -> Result<Value, Fault> {
@@ -361,6 +386,7 @@ mod tests {
             search_steps: vec![step(1), step(2)],
             estimated_time: 1,
             goes_on_after: None,
+            stands_on: None,
         };
         let said = |answer: Value| decided(&answer, &plan);
         let yes = json!({ "action": "accept", "content": { "decision": "approve" } });

@@ -5,8 +5,10 @@ use proptest::prelude::*;
 use super::world::*;
 use crate::research::call::{Call, CallKey, Failure, Outcome};
 use crate::research::journal::{Event, Steering};
-use crate::research::message::{AgentMessage, ErrorType};
-use crate::research::order::{Approval, Chooser, Class, Order, RunBudget, RunLimits, Thinking};
+use crate::research::message::{AgentMessage, ErrorType, Uuid};
+use crate::research::order::{
+    Approval, Basis, Chooser, Class, Order, RunBudget, RunLimits, Thinking,
+};
 use crate::research::report::EndReason;
 use crate::research::run::Run;
 
@@ -68,7 +70,9 @@ fn any_outcome(dice: &mut Dice, key: &CallKey, call: &Call) -> Outcome {
         5 => Outcome::Found { hits: vec![] },
         6 => match call {
             Call::Ask { .. } => assessment(true),
-            Call::Search { .. } | Call::Read { .. } => Outcome::Read { text: String::new() },
+            Call::Search { .. } | Call::Read { .. } | Call::Recall { .. } => {
+                Outcome::Read { text: String::new() }
+            }
         },
         7 => {
             let mut hit = hit(&format!("https://a.example/{}", dice.roll(9)), "Budget alerts cost");
@@ -168,13 +172,18 @@ proptest! {
 /// Resumes a run from every prefix of its journal.
 #[track_caller]
 fn check_every_prefix(order: &Order) {
-    let whole = Played::new(order.clone()).play(&mut well);
+    check_every_prefix_in(order, &mut well);
+}
+
+#[track_caller]
+fn check_every_prefix_in(order: &Order, world: &mut dyn FnMut(&CallKey, &Call) -> Outcome) {
+    let whole = Played::new(order.clone()).play(world);
     for length in 0..=whole.journal.len() {
         let (prefix, _) = whole.journal.split_at(length);
         let run = Run::resumed(order.clone(), START, prefix).unwrap();
         let mut resumed = Played::of(run, prefix.to_vec());
         resumed.add(Event::TakenOver { epoch: 1 });
-        let resumed = resumed.play(&mut well);
+        let resumed = resumed.play(world);
         assert_eq!(resumed.markdown(), whole.markdown(), "after {length} entries");
         let is_done = |key: &CallKey| {
             let is_end =
@@ -195,4 +204,18 @@ fn a_run_resumed_from_any_prefix_of_its_journal_ends_in_the_same_report() {
     check_every_prefix(&offline());
     check_every_prefix(&Order { approval: Approval::Asked, ..order() });
     check_every_prefix(&Order { chooser: Chooser::Manager, ..order() });
+}
+
+#[test]
+fn a_run_that_stands_on_another_resumes_from_any_prefix_of_its_journal_too() {
+    let before = Played::new(order()).play(&mut well).run;
+    let mut world = |key: &CallKey, call: &Call| match call {
+        Call::Recall { basis } => Outcome::Recalled { recalled: Box::new(before.recalled(*basis)) },
+        other => well(key, other),
+    };
+    let run = before.order().id;
+    for basis in [Basis::Follows { run }, Basis::Again { run, step: 2 }] {
+        let id = Uuid::from_random([6; 16]);
+        check_every_prefix_in(&Order { id, basis: Some(basis), ..order() }, &mut world);
+    }
 }

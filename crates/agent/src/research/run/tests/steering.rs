@@ -1,7 +1,7 @@
 //! What a person can do with a run, and what a process that takes it over does.
 
 use super::world::*;
-use crate::research::call::{Call, CallKey, Outcome};
+use crate::research::call::{Call, CallKey, Freshness, Outcome};
 use crate::research::journal::{Entry, Event, Steering};
 use crate::research::message::{Content, Decision, ProviderId, SearchStep};
 use crate::research::order::{Approval, Class, Order};
@@ -82,6 +82,7 @@ fn a_plan_that_a_person_has_edited_is_the_one_that_is_followed() {
         query: "budget cost".to_owned(),
         results_max: 8,
         is_allowed: false,
+        freshness: Freshness::default(),
     };
     assert_eq!(calls.iter().map(|(_, call)| call).collect::<Vec<_>>(), [&expected]);
 }
@@ -201,7 +202,9 @@ fn a_journal_of_another_version_is_refused() {
 fn an_outcome_of_the_wrong_kind_is_an_error_that_ends_nothing() {
     let mut odd = |_: &CallKey, call: &Call| match call {
         Call::Search { .. } => Outcome::Said { text: "hello".to_owned() },
-        Call::Ask { .. } | Call::Read { .. } => Outcome::Found { hits: vec![] },
+        Call::Ask { .. } | Call::Read { .. } | Call::Recall { .. } => {
+            Outcome::Found { hits: vec![] }
+        }
     };
     let played = Played::new(order()).play(&mut odd);
     assert!(played.run.report().is_some());

@@ -35,6 +35,8 @@ pub(super) fn order() -> Order {
         budget: RunBudget::default(),
         answer_seconds: None,
         hops: 0,
+        basis: None,
+        conversation: None,
     }
 }
 
@@ -134,6 +136,7 @@ pub(super) fn well(key: &CallKey, call: &Call) -> Outcome {
         })),
         Call::Search { query, .. } => found(query),
         Call::Read { .. } => Outcome::Read { text: ALERTS.to_owned() },
+        Call::Recall { .. } => failure(404, false, None),
     }
 }
 
@@ -143,7 +146,7 @@ pub(super) fn spent(call: &Call) -> CallSpent {
             usage: Usage { input: 100, output: 10, ..Usage::default() },
             ..CallSpent::default()
         },
-        Call::Search { .. } | Call::Read { .. } => CallSpent::default(),
+        Call::Search { .. } | Call::Read { .. } | Call::Recall { .. } => CallSpent::default(),
     }
 }
 
