@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use agent::filter::TagValue;
-use agent::identity::{AuditEntry, Timestamp};
+use agent::identity::AuditEntry;
 use agent::knowledge::{Collection, Document, Found, Passage, Section, Status};
 use agent::ports::{Job, JobState};
 use engine::CleanupReport;

@@ -10,7 +10,7 @@ use std::task::Poll;
 
 use a2a::card::CARD_PATH;
 use a2a::ids::{ContextId, TaskId};
-use a2a::model::{Content, Event, Part, Returns, Sent, TaskState, TaskStatus};
+use a2a::model::{Event, Part, Returns, Sent, TaskState, TaskStatus};
 use a2a::version::Version;
 use a2a::wire::write_card;
 use agent::identity::Scope;
