@@ -1,6 +1,7 @@
 //! Agents as entries of ARD: what is written, searched for and refused.
 
 use super::*;
+use crate::registry::ard;
 
 #[test]
 fn an_agent_is_an_entry_of_ard_with_what_the_caller_sees() {

@@ -334,7 +334,10 @@ async fn nobody_sees_the_task_of_another() {
                 service.get_push(&stranger, id, None).await.unwrap_err(),
                 service.list_push(&stranger, id, None, None).await.unwrap_err(),
                 service.delete_push(&stranger, id, &"h".parse().unwrap()).await.unwrap_err(),
-                service.create_push(&stranger, Version::V1_0, hook(Some(id))).await.unwrap_err(),
+                service
+                    .create_push(&stranger, Version::V1_0, hooks::hook(Some(id)))
+                    .await
+                    .unwrap_err(),
                 service
                     .send(
                         &stranger,

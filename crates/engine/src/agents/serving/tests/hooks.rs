@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn hook(task: Option<&TaskId>) -> PushConfig {
+pub(super) fn hook(task: Option<&TaskId>) -> PushConfig {
     PushConfig {
         id: None,
         task: task.cloned(),
