@@ -2,6 +2,7 @@
 
 mod calling;
 mod driving;
+mod elsewhere;
 mod live;
 mod pages;
 mod service;
@@ -13,9 +14,11 @@ use std::sync::Arc;
 
 use agent::model::LanguageModel;
 use agent::names::TenantId;
-use agent::ports::{Clock, Entropy, Journals, KeptRun, Ledger, RunLine, RunList, Searches};
+use agent::ports::{
+    Clock, Entropy, Journals, KeptRun, Ledger, NewEntries, RunLine, RunList, Searches,
+};
 use agent::price::PriceList;
-use agent::research::journal::Steering;
+use agent::research::journal::{Entry, Event, Steering};
 use agent::research::message::{AgentMessage, ProviderId, Uuid};
 use agent::research::order::{
     Approval, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
@@ -26,8 +29,9 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use self::driving::{Driver, Surroundings};
-use self::live::Live;
+use self::elsewhere::Elsewhere;
 pub use self::live::{Gap, Line, Over, Seen, Watching};
+use self::live::{Live, Worker};
 pub use self::pages::{PageTexts, StrangersPages};
 pub use self::service::{Asked, Research, ResearchRules, RunView};
 use crate::chat::{Library, QUESTION_BYTES_MAX};
@@ -192,7 +196,46 @@ impl Researcher {
     /// A run that goes on here; none if a process works on it, or it has ended.
     async fn adopt(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Arc<Live>>, EngineError> {
         let Some(kept) = self.parts.journals.adopt(tenant, id).await? else { return Ok(None) };
-        Ok(Some(self.go_on(tenant, kept)?.0))
+        let (epoch, after) = (kept.epoch, kept.entries.len() as u64);
+        match self.go_on(tenant, kept) {
+            Ok((live, _)) => Ok(Some(live)),
+            Err(error) => {
+                self.give_up(tenant, id, epoch, after).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a run that cannot be taken up. Where processes share runs, one after the other would try; a process that has all runs
+    /// leaves it to the version that began it.
+    async fn give_up(
+        &self,
+        tenant: &TenantId,
+        run: Uuid,
+        epoch: u64,
+        after: u64,
+    ) -> Result<(), EngineError> {
+        if self.parts.journals.lease().is_none() {
+            return Ok(());
+        }
+        let entry = Entry { at: self.parts.clock.now(), event: Event::TakenOver { epoch } };
+        let ended = Some(EndReason::Failed);
+        let new = NewEntries { run, epoch, after, entries: vec![entry], ended };
+        self.parts.journals.append(tenant, new).await?;
+        Ok(())
+    }
+
+    /// A run that another process works on, for those who watch and steer it here.
+    fn follow(&self, tenant: &TenantId, kept: KeptRun) -> Result<Arc<Live>, EngineError> {
+        let (principal, length) = (kept.principal.clone(), kept.entries.len() as u64);
+        let run = replayed(kept)?;
+        let (wish, wishes) = mpsc::channel(WISHES_WAITING_MAX);
+        let live = Arc::new(Live::new(&run, principal, wish, Worker::Elsewhere));
+        live.tell(&run);
+        let (parts, tenant) = (Arc::clone(&self.parts), tenant.clone());
+        let elsewhere = Elsewhere { parts, tenant, run, length, live: Arc::clone(&live), wishes };
+        self.parts.tasks.spawn(elsewhere.follow());
+        Ok(live)
     }
 
     fn go_on(&self, tenant: &TenantId, kept: KeptRun) -> Result<(Arc<Live>, u64), EngineError> {
@@ -205,9 +248,7 @@ impl Researcher {
 
     /// A run as it is now, made from its journal; none if it is not there.
     pub async fn run(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Run>, EngineError> {
-        let Some(kept) = self.parts.journals.run(tenant, id).await? else { return Ok(None) };
-        let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
-        run.map(Some).map_err(|error| EngineError::Refused(error.to_string()))
+        self.parts.journals.run(tenant, id).await?.map(replayed).transpose()
     }
 
     /// The one begun last first.
@@ -226,7 +267,7 @@ impl Researcher {
         length: u64,
     ) -> Arc<Live> {
         let (wish, wishes) = mpsc::channel(WISHES_WAITING_MAX);
-        let live = Arc::new(Live::new(&run, principal, wish));
+        let live = Arc::new(Live::new(&run, principal, wish, Worker::Here));
         live.tell(&run);
         let seats = Arc::clone(&self.seats);
         let surroundings = Surroundings { live: Arc::clone(&live), wishes, seats };
@@ -280,6 +321,16 @@ impl Researcher {
         all.retain(|provider| wanted.is_empty() || wanted.contains(&provider.id));
         Ok(all)
     }
+}
+
+/// A run as its journal tells it.
+fn replayed(kept: KeptRun) -> Result<Run, EngineError> {
+    let KeptRun { order, begun_at, entries, ended, .. } = kept;
+    if ended == Some(EndReason::Failed) {
+        return Ok(Run::given_up(order, begun_at, &entries));
+    }
+    let run = Run::resumed(order, begun_at, &entries);
+    run.map_err(|error| EngineError::Refused(error.to_string()))
 }
 
 fn following(live: &Arc<Live>, after: u64) -> Result<Following, EngineError> {

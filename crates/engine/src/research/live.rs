@@ -49,6 +49,22 @@ pub enum Over {
     Failed(Arc<EngineError>),
 }
 
+impl Over {
+    /// How a run has ended; one that has not goes on somewhere else.
+    pub(super) fn of(run: &Run) -> Self {
+        let report = run.report().cloned().map(Arc::new);
+        run.end_reason().map_or(Self::Left, |reason| Self::Ended { reason, report })
+    }
+}
+
+/// Which process works on a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Worker {
+    Here,
+    /// What is told here is what it has written down.
+    Elsewhere,
+}
+
 /// What a watcher sees next.
 #[derive(Debug, Clone)]
 pub enum Seen {
@@ -75,6 +91,7 @@ pub(super) struct Live {
     pub(super) principal: String,
     question: String,
     begun_at: Timestamp,
+    worker: Worker,
     kept: Mutex<Kept>,
     changed: watch::Sender<()>,
     wishes: mpsc::Sender<Wish>,
@@ -91,22 +108,26 @@ struct Kept {
 
 impl Live {
     /// A run on its way; what it has said already is not told here.
-    pub(super) fn new(run: &Run, principal: String, wishes: mpsc::Sender<Wish>) -> Self {
+    pub(super) fn new(
+        run: &Run,
+        principal: String,
+        wishes: mpsc::Sender<Wish>,
+        worker: Worker,
+    ) -> Self {
         let kept =
             Kept { lines: VecDeque::new(), bytes: 0, latest: 0, status: run.status(), over: None };
         let (changed, _) = watch::channel(());
         let (id, question) = (run.order().id, run.order().question.clone());
         let begun_at = run.begun_at();
-        Self { id, principal, question, begun_at, kept: Mutex::new(kept), changed, wishes }
+        Self { id, principal, question, begun_at, worker, kept: Mutex::new(kept), changed, wishes }
     }
 
     /// A run that has ended.
     pub(super) fn past(run: &Run, principal: String) -> Self {
         let (wishes, _) = mpsc::channel(1);
-        let live = Self::new(run, principal, wishes);
+        let live = Self::new(run, principal, wishes, Worker::Here);
         live.tell(run);
-        let report = run.report().cloned().map(Arc::new);
-        live.end(run.end_reason().map_or(Over::Left, |reason| Over::Ended { reason, report }));
+        live.end(Over::of(run));
         live
     }
 
@@ -152,6 +173,11 @@ impl Live {
     /// Whether somebody still works on it.
     pub(super) fn is_on_its_way(&self) -> bool {
         self.kept().over.is_none()
+    }
+
+    /// Whether this process works on it.
+    pub(super) fn is_worked_on_here(&self) -> bool {
+        self.worker == Worker::Here && self.is_on_its_way()
     }
 
     pub(super) fn wheel(&self) -> Wheel {

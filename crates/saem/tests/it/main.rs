@@ -39,6 +39,7 @@ mod peers;
 mod real_model;
 mod research;
 mod research_served;
+mod research_shared;
 mod research_ways;
 mod running;
 mod socket;

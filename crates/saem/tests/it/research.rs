@@ -67,7 +67,7 @@ pub(crate) fn played(request: &Value) -> Answer {
 }
 
 /// A report without what differs from run to run: names and times.
-fn lasting(report: &Value) -> Value {
+pub(crate) fn lasting(report: &Value) -> Value {
     let sections = report["sections"].as_array().unwrap().iter().map(|section| {
         let claims = section["claims"].as_array().unwrap().iter().map(|claim| {
             let citations = claim["citations"].as_array().unwrap().iter().map(|citation| {
