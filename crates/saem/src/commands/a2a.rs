@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use a2a::ids::{ContextId, TaskId};
 use a2a::model::{
-    Answer, Content, Event, ListQuery, Message, Part, PushConfig, Returns, Sent, Task, TaskState,
+    Answer, Event, ListQuery, Message, Part, PushConfig, Returns, Sent, Task, TaskState,
 };
 use a2a::wire::{self, Form};
 use agent::ports::Entropy as _;
