@@ -102,6 +102,7 @@ export default {
   "ended.finished_early": "finished early",
   "ended.refused": "the plan was refused",
   "ended.stopped": "stopped",
+  "ended.failed": "could not go on",
   "ended.time_spent": "time used up",
   "ended.tokens_spent": "tokens used up",
   "ended.money_spent": "money used up",

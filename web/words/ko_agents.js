@@ -102,6 +102,7 @@ export default {
   "ended.finished_early": "일찍 마무리함",
   "ended.refused": "계획이 거절됨",
   "ended.stopped": "중지됨",
+  "ended.failed": "진행할 수 없었음",
   "ended.time_spent": "시간을 다 씀",
   "ended.tokens_spent": "토큰을 다 씀",
   "ended.money_spent": "비용을 다 씀",

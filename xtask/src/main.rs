@@ -46,6 +46,9 @@ usage: cargo xtask CHORE
   eval copilot-model [--threads N]
                     ten questions to the demo with Qwen2.5-Coder-1.5B as judge, answer and memory, and the figures into
                     evals/; fetches 1.1 GB the first time, and takes some twenty minutes on one thread
+  eval research-model [--small] [--threads N]
+                    research over the demo in two languages with the same model, and the figures into evals/; --small
+                    tries it with a model of 98 MB whose words are nonsense, and keeps no figures
   golden SAEM       writes the data folder of this version that later versions must open; SAEM is the binary
   fuzz [chunker|html] [--seconds N] [--keep]
                     looks for documents that break their reader, a minute each unless it is said otherwise;
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
             rest @ ..,
         ] => bench::run(name, rest),
         ["eval", "copilot-model", rest @ ..] => eval::copilot_model(rest),
+        ["eval", "research-model", rest @ ..] => eval::research_model(rest),
         ["golden", program] => golden::run(program),
         ["fuzz", arguments @ ..] => fuzz::run(arguments),
         ["convert-encoder", package, words, asset] => convert::run(package, words, asset),

@@ -149,6 +149,16 @@ pub struct Status {
     pub details: String,
 }
 
+impl Status {
+    /// A status in words alone.
+    #[must_use]
+    pub fn new(code: i32, message: &str) -> Self {
+        // What a header cannot carry is encoded, and the percent sign itself.
+        let is_plain = |byte| (b' '..=b'~').contains(&byte) && byte != b'%';
+        Self { code, message: percent::encoded(message, is_plain), details: String::new() }
+    }
+}
+
 /// How an error is said.
 #[must_use]
 pub fn status(error: &Error) -> Status {
@@ -163,9 +173,7 @@ pub fn status(error: &Error) -> Status {
         let bytes = written(&schema::STATUS, status).unwrap_or_default();
         wire::base64(&bytes).trim_end_matches('=').to_owned()
     };
-    // What a header cannot carry is encoded, and the percent sign itself.
-    let is_plain = |byte| (b' '..=b'~').contains(&byte) && byte != b'%';
-    Status { code, message: percent::encoded(&error.message, is_plain), details }
+    Status { details, ..Status::new(code, &error.message) }
 }
 
 /// What a peer's status means.

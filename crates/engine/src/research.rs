@@ -3,6 +3,7 @@
 mod callees;
 mod calling;
 mod driving;
+mod elsewhere;
 mod live;
 mod pages;
 mod service;
@@ -13,11 +14,14 @@ pub mod words;
 
 use std::sync::Arc;
 
+use agent::identity::{Principal, Scope};
 use agent::model::LanguageModel;
 use agent::names::TenantId;
-use agent::ports::{Clock, Entropy, Journals, KeptRun, Ledger, RunLine, RunList, Searches};
+use agent::ports::{
+    Clock, Entropy, Journals, KeptRun, Ledger, NewEntries, RunLine, RunList, Searches,
+};
 use agent::price::PriceList;
-use agent::research::journal::Steering;
+use agent::research::journal::{Entry, Event, Steering};
 use agent::research::message::{AgentMessage, ProviderId, Uuid};
 use agent::research::order::{
     Approval, Basis, Chooser, Class, Order, Provider, RunBudget, RunLimits, Thinking,
@@ -29,8 +33,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 pub use self::callees::Callees;
 use self::driving::{Driver, Surroundings};
-use self::live::Live;
+use self::elsewhere::Elsewhere;
 pub use self::live::{Gap, Line, Over, Seen, Watching};
+use self::live::{Live, Worker};
 pub use self::pages::{PageTexts, StrangersPages};
 pub use self::service::{Asked, Research, ResearchRules, RunView};
 use crate::chat::{Library, QUESTION_BYTES_MAX};
@@ -88,6 +93,16 @@ pub struct Wanted {
 pub enum Calling {
     Allowed,
     Forbidden,
+}
+
+impl Calling {
+    /// Whoever may only read has nothing done elsewhere.
+    fn of(principal: &Principal) -> Self {
+        match principal.may(Scope::Write) {
+            true => Self::Allowed,
+            false => Self::Forbidden,
+        }
+    }
 }
 
 /// What happens in a run, in order. The last is `Ended`, `Left` or `Failed`.
@@ -214,7 +229,46 @@ impl Researcher {
     /// A run that goes on here; none if a process works on it, or it has ended.
     async fn adopt(&self, tenant: &TenantId, id: Uuid) -> Result<Option<Arc<Live>>, EngineError> {
         let Some(kept) = self.parts.journals.adopt(tenant, id).await? else { return Ok(None) };
-        Ok(Some(self.go_on(tenant, kept)?.0))
+        let (epoch, after) = (kept.epoch, kept.entries.len() as u64);
+        match self.go_on(tenant, kept) {
+            Ok((live, _)) => Ok(Some(live)),
+            Err(error) => {
+                self.give_up(tenant, id, epoch, after).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a run that cannot be taken up. Where processes share runs, one after the other would try; a process that has all runs
+    /// leaves it to the version that began it.
+    async fn give_up(
+        &self,
+        tenant: &TenantId,
+        run: Uuid,
+        epoch: u64,
+        after: u64,
+    ) -> Result<(), EngineError> {
+        if self.parts.journals.lease().is_none() {
+            return Ok(());
+        }
+        let entry = Entry { at: self.parts.clock.now(), event: Event::TakenOver { epoch } };
+        let ended = Some(EndReason::Failed);
+        let new = NewEntries { run, epoch, after, entries: vec![entry], ended };
+        self.parts.journals.append(tenant, new).await?;
+        Ok(())
+    }
+
+    /// A run that another process works on, for those who watch and steer it here.
+    fn follow(&self, tenant: &TenantId, kept: KeptRun) -> Result<Arc<Live>, EngineError> {
+        let (principal, length) = (kept.principal.clone(), kept.entries.len() as u64);
+        let run = replayed(kept)?;
+        let (wish, wishes) = mpsc::channel(WISHES_WAITING_MAX);
+        let live = Arc::new(Live::new(&run, principal, wish, Worker::Elsewhere));
+        live.tell(&run);
+        let (parts, tenant) = (Arc::clone(&self.parts), tenant.clone());
+        let elsewhere = Elsewhere { parts, tenant, run, length, live: Arc::clone(&live), wishes };
+        self.parts.tasks.spawn(elsewhere.follow());
+        Ok(live)
     }
 
     fn go_on(&self, tenant: &TenantId, kept: KeptRun) -> Result<(Arc<Live>, u64), EngineError> {
@@ -246,7 +300,7 @@ impl Researcher {
         length: u64,
     ) -> Arc<Live> {
         let (wish, wishes) = mpsc::channel(WISHES_WAITING_MAX);
-        let live = Arc::new(Live::new(&run, principal, wish));
+        let live = Arc::new(Live::new(&run, principal, wish, Worker::Here));
         live.tell(&run);
         let seats = Arc::clone(&self.seats);
         let surroundings = Surroundings { live: Arc::clone(&live), wishes, seats };
@@ -288,16 +342,35 @@ impl Researcher {
         })
     }
 
+    /// All that can be searched without calling a tool or an agent.
+    fn searchable(&self) -> Vec<Provider> {
+        let local = Provider { id: ProviderId::local(), class: Class::Own, is_repeatable: true };
+        let others = self.parts.searches.as_ref().map(|searches| searches.providers());
+        let mut all = vec![local];
+        all.extend(others.unwrap_or_default());
+        all
+    }
+
+    /// Whether this can be searched.
+    async fn has(&self, tenant: &TenantId, id: &ProviderId, calling: Calling) -> bool {
+        if id.callee().is_none() {
+            return self.searchable().iter().any(|known| known.id == *id);
+        }
+        match &self.parts.callees {
+            Some(callees) if calling == Calling::Allowed => {
+                callees.provider(tenant, id).await.is_ok()
+            }
+            _ => false,
+        }
+    }
+
     /// Those that are wanted, of all that can be searched; tools and agents are looked for where they are.
     async fn providers(
         &self,
         tenant: &TenantId,
         Wanted { sources: wanted, calling, .. }: &Wanted,
     ) -> Result<Vec<Provider>, EngineError> {
-        let local = Provider { id: ProviderId::local(), class: Class::Own, is_repeatable: true };
-        let others = self.parts.searches.as_ref().map(|searches| searches.providers());
-        let mut all = vec![local];
-        all.extend(others.unwrap_or_default());
+        let mut all = self.searchable();
         let callees = self.parts.callees.as_ref();
         if wanted.is_empty() {
             if let Some(callees) = callees.filter(|_| *calling == Calling::Allowed) {
@@ -346,8 +419,13 @@ async fn kept_run(
     parts.journals.run(tenant, id).await?.map(replayed).transpose()
 }
 
+/// A run as its journal tells it.
 fn replayed(kept: KeptRun) -> Result<Run, EngineError> {
-    let run = Run::resumed(kept.order, kept.begun_at, &kept.entries);
+    let KeptRun { order, begun_at, entries, ended, .. } = kept;
+    if ended == Some(EndReason::Failed) {
+        return Ok(Run::given_up(order, begun_at, &entries));
+    }
+    let run = Run::resumed(order, begun_at, &entries);
     run.map_err(|error| EngineError::Refused(error.to_string()))
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn client(
     // Whoever comes first decides for the process; everybody here decides the same.
     _ = rustls::crypto::ring::default_provider().install_default();
     let builder = || {
-        let builder = Client::builder().default_headers(headers.clone()).no_proxy();
+        let builder = Client::builder().default_headers(headers.clone()).no_proxy().http1_only();
         limits(builder.redirect(reqwest::redirect::Policy::none()))
     };
     builder()

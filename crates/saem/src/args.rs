@@ -393,8 +393,11 @@ pub(crate) enum Eval {
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
     },
-    /// Whole research runs over HotpotQA: paragraphs found and cited, invented citations
+    /// Whole research runs over HotpotQA, or the demo: paragraphs found and cited, invented citations
     Research {
+        /// A run in each language over the demo's documents instead, and what each took: for a model that takes its time
+        #[arg(long, conflicts_with_all = ["sets", "limit"])]
+        sample: bool,
         /// The folder with the data sets; SAEM_DATA, if left out
         #[arg(long = "sets", value_name = "DIR")]
         sets: Option<PathBuf>,

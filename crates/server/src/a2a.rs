@@ -3,7 +3,7 @@
 mod calls;
 mod cards;
 mod conformance;
-mod grpc;
+pub(crate) mod grpc;
 mod receiver;
 mod rest;
 mod rpc;

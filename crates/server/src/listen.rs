@@ -25,13 +25,14 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use crate::Server;
+use crate::a2a::grpc;
 use crate::body::holding;
 use crate::cors::{self, ForeignPage};
 use crate::gate::seal;
 use crate::guard::{Peer, RouteLabel, Shutdown};
 use crate::listen::timed::{Phase, Timed};
 use crate::networks;
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, Refusal};
 use crate::quota::{Counts, Held, neighbourhood};
 
 mod http2;
@@ -224,6 +225,7 @@ impl Server {
         let busy = phase.busy();
         let (started, counted) = (Instant::now(), self.shared.http.request());
         let method = request.method().clone();
+        let is_grpc = grpc::is_grpc(request.version(), request.headers());
         let mut response = match self.admit(request, peer, shutdown) {
             Ok(request) => {
                 let page = request.extensions().get::<ForeignPage>().cloned();
@@ -245,7 +247,7 @@ impl Server {
         tracing::debug!(%method, route, %status, ?took, "answered");
         self.shared.http.answered(&method, route, status, took);
         let turned_away = status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE;
-        if let Some(Code(code)) = response.extensions().get()
+        if let Some(Refusal { code, .. }) = response.extensions().get()
             && turned_away
         {
             self.shared.http.refused(code);
@@ -254,6 +256,7 @@ impl Server {
             busy.for_good();
             return response;
         }
+        let response = if is_grpc { grpc::as_refusal(response) } else { response };
         response.map(|body| holding(body, (busy, counted)))
     }
 

@@ -17,7 +17,7 @@ use crate::api::Api;
 use crate::events::{self, Telling};
 use crate::guard::{Caller, Shutdown, Standing};
 use crate::input::{Bytes, Json, Path};
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, Refusal};
 use crate::routes::{Access, Route};
 
 /// Names the session of a request, and of an answer.
@@ -95,7 +95,7 @@ fn base(headers: &HeaderMap) -> String {
 
 /// A problem as clients of this API read it: the same, with an `error` in it.
 pub(crate) async fn with_error(answer: Response) -> Response {
-    if answer.extensions().get::<Code>().is_none() {
+    if answer.extensions().get::<Refusal>().is_none() {
         return answer;
     }
     let (mut parts, body) = answer.into_parts();

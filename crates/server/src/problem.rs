@@ -39,9 +39,12 @@ pub struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The code of the problem that an answer carries, for whoever counts them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Code(pub(crate) &'static str);
+/// The problem that an answer carries, for whoever counts them or says them otherwise.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    pub(crate) code: &'static str,
+    pub(crate) detail: Cow<'static, str>,
+}
 
 /// The wire form of a [`Problem`].
 #[derive(Debug, Serialize, JsonSchema)]
@@ -192,7 +195,7 @@ impl IntoResponse for Problem {
         let problem_json = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, problem_json);
         response.headers_mut().extend(self.headers);
-        response.extensions_mut().insert(Code(self.code));
+        response.extensions_mut().insert(Refusal { code: self.code, detail: self.detail });
         response
     }
 }

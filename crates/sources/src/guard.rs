@@ -7,12 +7,13 @@
 mod error;
 mod names;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http_body_util::BodyExt as _;
 use reqwest::header::{self, HeaderMap, HeaderName};
-use reqwest::{Certificate, Client, ClientBuilder, Identity, Method, Response, StatusCode};
+use reqwest::{Body, Certificate, Client, ClientBuilder, Identity, Method, Response, StatusCode};
 use url::{Host, Url};
 
 pub use self::error::{EgressError, Refusal, Sent};
@@ -115,23 +116,39 @@ pub struct Reply {
 #[derive(Debug)]
 pub struct Opened {
     url: Url,
-    response: Response,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Body,
+    trailers: HeaderMap,
 }
 
 impl Opened {
     #[must_use]
     pub fn status(&self) -> StatusCode {
-        self.response.status()
+        self.status
     }
 
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
-        self.response.headers()
+        &self.headers
+    }
+
+    /// What came after the body; empty before its end.
+    #[must_use]
+    pub fn trailers(&self) -> &HeaderMap {
+        &self.trailers
     }
 
     /// More of the body; none at its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
-        self.response.chunk().await.map_err(|error| EgressError::of_request(&self.url, error))
+        while let Some(frame) = self.body.frame().await {
+            let frame = frame.map_err(|error| EgressError::of_request(&self.url, error))?;
+            match frame.into_data() {
+                Ok(data) => return Ok(Some(data)),
+                Err(other) => self.trailers.extend(other.into_trailers().unwrap_or_default()),
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -169,6 +186,10 @@ impl std::fmt::Debug for Certificates {
 pub struct EgressGuard {
     rules: Arc<EgressRules>,
     client: Client,
+    /// Speaks HTTP/2 and nothing else, for the few who want that; made when the first of them comes.
+    http2: OnceLock<Client>,
+    names: Arc<CheckedNames>,
+    shown: Certificates,
 }
 
 impl EgressGuard {
@@ -183,7 +204,7 @@ impl EgressGuard {
         let names = Arc::new(CheckedNames { rules: Arc::clone(&rules), resolver });
         let builder = shown.put(client_builder(&rules, &names)).map_err(EgressError::Setup)?;
         let client = builder.build().map_err(EgressError::Setup)?;
-        Ok(Self { rules, client })
+        Ok(Self { rules, client, http2: OnceLock::new(), names, shown: shown.clone() })
     }
 
     /// A guard that asks `resolver` for the addresses of a name, and then checks what it says.
@@ -194,7 +215,8 @@ impl EgressGuard {
         let rules = Arc::new(rules);
         let names = Arc::new(CheckedNames { rules: Arc::clone(&rules), resolver });
         let client = client(&rules, &names).map_err(EgressError::Setup)?;
-        Ok(Self { rules, client })
+        let (http2, shown) = (OnceLock::new(), Certificates::default());
+        Ok(Self { rules, client, http2, names, shown })
     }
 
     /// What a call may cost at most.
@@ -241,18 +263,50 @@ impl EgressGuard {
         body: Bytes,
         wait_max: Duration,
     ) -> Result<Opened, EgressError> {
+        self.open_with(&self.client, request, headers, body, wait_max).await
+    }
+
+    /// As [`Self::open`], over HTTP/2 from the first byte on.
+    pub async fn open_http2(
+        &self,
+        request: (Method, &str),
+        headers: &HeaderMap,
+        body: Bytes,
+        wait_max: Duration,
+    ) -> Result<Opened, EgressError> {
+        let client = match self.http2.get() {
+            Some(client) => client,
+            None => {
+                let builder = client_builder(&self.rules, &self.names).http2_prior_knowledge();
+                let builder = self.shown.put(builder.no_gzip()).map_err(EgressError::Setup)?;
+                let client = builder.build().map_err(EgressError::Setup)?;
+                self.http2.get_or_init(|| client)
+            }
+        };
+        self.open_with(client, request, headers, body, wait_max).await
+    }
+
+    async fn open_with(
+        &self,
+        client: &Client,
+        request: (Method, &str),
+        headers: &HeaderMap,
+        body: Bytes,
+        wait_max: Duration,
+    ) -> Result<Opened, EgressError> {
         let (method, address) = request;
         let url = self.admitted(address)?;
         let mut headers = headers.clone();
         for name in OURS {
             headers.remove(name);
         }
-        let sent = self.client.request(method, url.clone()).headers(headers).body(body).send();
+        let sent = client.request(method, url.clone()).headers(headers).body(body).send();
         let sent = tokio::time::timeout(wait_max, sent).await;
         let slow = || EgressError::Slow { address: error::shown(&url) };
         let sent = sent.map_err(|_| slow())?;
         let response = sent.map_err(|error| EgressError::of_request(&url, error))?;
-        Ok(Opened { url, response })
+        let (status, headers) = (response.status(), response.headers().clone());
+        Ok(Opened { url, status, headers, body: response.into(), trailers: HeaderMap::new() })
     }
 
     async fn exchange(
@@ -382,6 +436,7 @@ fn client_builder(rules: &EgressRules, names: &Arc<CheckedNames>) -> ClientBuild
         .referer(false)
         .dns_resolver(Arc::clone(names))
         .connect_timeout(rules.connect_time_max)
+        .http1_only()
         // A kept connection would be used later without a new look at where its name points.
         .pool_max_idle_per_host(0)
 }

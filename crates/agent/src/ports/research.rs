@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::Later;
+use super::{Later, PortError};
 use crate::identity::Timestamp;
 use crate::names::TenantId;
 use crate::price::Cost;
 use crate::research::call::Failure;
-use crate::research::journal::Entry;
+use crate::research::journal::{Entry, Steering};
 use crate::research::message::{ProviderId, Uuid};
 use crate::research::order::{Basis, Order, Provider};
 use crate::research::report::EndReason;
@@ -110,9 +110,30 @@ pub trait Journals: Send + Sync {
     fn adopt<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<KeptRun>> {
         self.take_over(tenant, run)
     }
-    /// Says that the run is still worked on; false if it is no longer the caller's.
-    fn renew<'a>(&'a self, _tenant: &'a TenantId, _run: Uuid, _epoch: u64) -> Later<'a, bool> {
-        Box::pin(std::future::ready(Ok(true)))
+    /// Says that the run is still worked on, and takes what was left for whoever works on it; none if it is no longer the caller's.
+    fn renew<'a>(
+        &'a self,
+        _tenant: &'a TenantId,
+        _run: Uuid,
+        _epoch: u64,
+    ) -> Later<'a, Option<Vec<Steering>>> {
+        Box::pin(std::future::ready(Ok(Some(Vec::new()))))
+    }
+    /// Leaves a wish for the process that works on the run. It may be lost with that process: what came of it stands in the journal.
+    fn leave_wish<'a>(
+        &'a self,
+        _tenant: &'a TenantId,
+        _run: Uuid,
+        _wish: Steering,
+    ) -> Later<'a, ()> {
+        let why = "one process has all runs: it is told directly".to_owned();
+        Box::pin(std::future::ready(Err(PortError::Refused(why))))
+    }
+    /// How many entries a run's journal has; none if it is not there.
+    fn length<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<u64>> {
+        Box::pin(
+            async move { Ok(self.run(tenant, run).await?.map(|kept| kept.entries.len() as u64)) },
+        )
     }
     /// Adds entries; false if the run was taken over or written by another, and nothing is changed.
     fn append<'a>(&'a self, tenant: &'a TenantId, new: NewEntries) -> Later<'a, bool>;

@@ -47,6 +47,8 @@ pub enum EndReason {
     Refused,
     /// Somebody stopped it; there is no report.
     Stopped,
+    /// It could not be taken up where its journal ends; there is no report.
+    Failed,
     TimeSpent,
     TokensSpent,
     MoneySpent,
@@ -64,6 +66,7 @@ impl EndReason {
             Self::FinishedEarly => "finished_early",
             Self::Refused => "refused",
             Self::Stopped => "stopped",
+            Self::Failed => "failed",
             Self::TimeSpent => "time_spent",
             Self::TokensSpent => "tokens_spent",
             Self::MoneySpent => "money_spent",
@@ -97,6 +100,7 @@ impl EndReason {
             ),
             Self::Refused => ("The plan was refused.", "계획이 거절되었습니다."),
             Self::Stopped => ("It was stopped.", "중지되었습니다."),
+            Self::Failed => ("It could not go on.", "더 진행할 수 없었습니다."),
             Self::TimeSpent => (
                 "The time for it was used up; this is what had been found.",
                 "정해진 시간을 다 써서 그때까지 찾은 내용으로 작성했습니다.",

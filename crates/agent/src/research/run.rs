@@ -214,6 +214,18 @@ impl Run {
         Ok(run)
     }
 
+    /// A run that nobody could take up any more, as far as its journal can be followed.
+    #[must_use]
+    pub fn given_up(order: Order, at: Timestamp, entries: &[Entry]) -> Self {
+        let mut run = Self::new(order, at);
+        let why = entries.iter().find_map(|entry| run.apply(entry).err());
+        run.give_up(why.map_or_else(
+            || "another version of saem could not take it up".to_owned(),
+            |error| error.to_string(),
+        ));
+        run
+    }
+
     /// What it needs; asked twice, the same.
     #[must_use]
     pub fn next(&self) -> Next {

@@ -17,11 +17,14 @@ use serde_json::Value;
 
 use super::error::{PeerError, shown};
 use super::events::{ANSWER_BYTES_MAX, Told, read_all};
+use super::grpc;
 use super::outside::Opened;
 use super::peer::Agent;
 
-/// The bindings that are spoken.
+/// The bindings that are spoken, in JSON, and where none of these is offered.
 pub(super) const BINDINGS: [&str; 2] = [JSON_RPC, HTTP_JSON];
+pub(super) const LAST_BINDING: &str = GRPC;
+const GRPC: &str = "GRPC";
 const JSON_RPC: &str = "JSONRPC";
 const HTTP_JSON: &str = "HTTP+JSON";
 
@@ -38,9 +41,28 @@ pub(super) struct Manner {
 
 /// What a call that streams is answered with.
 pub(super) enum Streamed {
-    Events(Told, Manner),
+    Events(Telling),
     /// The server answers at once instead.
     Whole(Event),
+}
+
+/// The events of a stream, in whichever binding.
+pub(super) enum Telling {
+    Json(Told, Manner),
+    Grpc(grpc::Told),
+}
+
+impl Telling {
+    /// The next event; none at the end.
+    pub(super) async fn next(&mut self, silence_max: Duration) -> Result<Option<Event>, PeerError> {
+        match self {
+            Self::Json(told, manner) => {
+                let data = told.next(silence_max).await?;
+                data.map(|data| manner.event(&data)).transpose()
+            }
+            Self::Grpc(told) => told.next(silence_max).await,
+        }
+    }
 }
 
 impl Agent {
@@ -52,6 +74,10 @@ impl Agent {
         wait_max: Duration,
     ) -> Result<Answer, PeerError> {
         let calling = async {
+            if self.is_grpc() {
+                let (opened, method) = self.open_grpc(operation, hops, wait_max).await?;
+                return grpc::answer(opened, method, &self.settings().name).await;
+            }
             let (opened, manner) = self.open(operation, hops, wait_max).await?;
             let status = opened.status;
             let body = read_all(opened.body, ANSWER_BYTES_MAX).await?;
@@ -67,11 +93,16 @@ impl Agent {
         hops: Option<u32>,
         wait_max: Duration,
     ) -> Result<Streamed, PeerError> {
+        if self.is_grpc() {
+            let (opened, method) = self.open_grpc(operation, hops, wait_max).await?;
+            let told = grpc::Told::new(opened, method, &self.settings().name)?;
+            return Ok(Streamed::Events(Telling::Grpc(told)));
+        }
         let (opened, manner) = self.open(operation, hops, wait_max).await?;
         let kind = opened.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_stream = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
         if is_stream && opened.status.is_success() {
-            return Ok(Streamed::Events(Told::new(opened.body), manner));
+            return Ok(Streamed::Events(Telling::Json(Told::new(opened.body), manner)));
         }
         let status = opened.status;
         let body = tokio::time::timeout(wait_max, read_all(opened.body, ANSWER_BYTES_MAX));
@@ -85,15 +116,42 @@ impl Agent {
         hops: Option<u32>,
         wait_max: Duration,
     ) -> Result<(Opened, Manner), PeerError> {
-        let call = Call { tenant: self.choice().interface.tenant.clone(), operation };
         let id = Id::Text(self.peers().fresh()?);
-        let (url, mut request, manner) =
-            written(self.choice(), self.version(), self.url(), &call, id)?;
+        let (url, request, manner) =
+            written(self.choice(), self.version(), self.url(), &self.of(operation), id)?;
+        Ok((self.sent(&url, request, hops, wait_max).await?, manner))
+    }
+
+    async fn open_grpc(
+        &self,
+        operation: Operation,
+        hops: Option<u32>,
+        wait_max: Duration,
+    ) -> Result<(Opened, a2a::grpc::Method), PeerError> {
+        let (url, request, method) =
+            grpc::written(self.version(), self.url(), &self.of(operation))?;
+        Ok((self.sent(&url, request, hops, wait_max).await?, method))
+    }
+
+    fn of(&self, operation: Operation) -> Call {
+        Call { tenant: self.choice().interface.tenant.clone(), operation }
+    }
+
+    fn is_grpc(&self) -> bool {
+        self.choice().interface.binding == GRPC
+    }
+
+    async fn sent(
+        &self,
+        url: &Url,
+        mut request: Request<Vec<u8>>,
+        hops: Option<u32>,
+        wait_max: Duration,
+    ) -> Result<Opened, PeerError> {
         if let Some(hops) = hops {
             request.headers_mut().insert(HOPS_HEADER, HeaderValue::from(hops));
         }
-        let opened = self.peers().open(self.settings(), &url, request, wait_max).await?;
-        Ok((opened, manner))
+        self.peers().open(self.settings(), url, request, wait_max).await
     }
 }
 
@@ -214,7 +272,7 @@ impl Manner {
     }
 }
 
-fn unsayable(error: Error) -> PeerError {
+pub(super) fn unsayable(error: Error) -> PeerError {
     PeerError::Unusable(error.message)
 }
 

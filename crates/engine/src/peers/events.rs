@@ -14,10 +14,10 @@ use super::outside::Body;
 pub(super) const ANSWER_BYTES_MAX: usize = 24 << 20;
 
 /// Bytes of all events of a stream: a few such files, or a long text in very many pieces.
-const STREAM_BYTES_MAX: usize = 64 << 20;
+pub(super) const STREAM_BYTES_MAX: usize = 64 << 20;
 
 /// Events of a stream: a piece for each word of a book.
-const EVENTS_MAX: usize = 100_000;
+pub(super) const EVENTS_MAX: usize = 100_000;
 
 /// Reads a body to its end.
 pub(super) async fn read_all(mut body: Body, bytes_max: usize) -> Result<Vec<u8>, PeerError> {
@@ -73,6 +73,6 @@ impl Told {
     }
 }
 
-fn too_much(words: String) -> PeerError {
+pub(super) fn too_much(words: String) -> PeerError {
     PeerError::Refused { kind: ErrorKind::InvalidAgentResponse, words }
 }

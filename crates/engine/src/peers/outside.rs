@@ -1,5 +1,6 @@
 //! The way out to agents, as a port: who builds it decides at the moment of use what may be reached.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -18,11 +19,16 @@ pub enum Reach {
 /// Bytes of an answer, as they come.
 pub type Body = BoxStream<'static, Result<Vec<u8>, OutsideError>>;
 
+/// Headers that come after a body.
+pub type Trailers = Arc<OnceLock<HeaderMap>>;
+
 /// An answer that has begun.
 pub struct Opened {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Body,
+    /// What comes after the body; nothing is there before its end.
+    pub trailers: Trailers,
 }
 
 /// Why there is no answer; the words hold no secret of the address.
@@ -38,7 +44,7 @@ pub enum OutsideError {
     Lost(String),
 }
 
-/// Sends requests. Redirects are given back as they are; the body is the caller's to bound.
+/// Sends requests; one of HTTP/2 goes over nothing else. Redirects are given back as they are; the body is the caller's to bound.
 pub trait Outside: Send + Sync {
     /// `wait_max` holds until the answer begins.
     fn open(

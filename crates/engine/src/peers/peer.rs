@@ -16,10 +16,11 @@ use a2a::version::Version;
 use reqwest::Url;
 use tokio::sync::mpsc;
 
-use super::calls::{BINDINGS, Streamed};
+use super::calls::{BINDINGS, LAST_BINDING, Streamed};
 use super::cards::Card;
 use super::directory::Peers;
 use super::error::{PeerError, shown};
+use super::grpc;
 use super::settings::AgentSettings;
 
 /// The wait between two looks at a task that is under way, doubled each time, and its end.
@@ -86,7 +87,9 @@ impl Agent {
                 "the agent wants the extension {uri}, which is not spoken here"
             )));
         }
-        let choice = choose(&card.card, &BINDINGS).ok_or_else(|| {
+        let chosen = choose(&card.card, &BINDINGS);
+        let chosen = chosen.or_else(|| choose(&card.card, &[LAST_BINDING]));
+        let choice = chosen.ok_or_else(|| {
             let offered = card.card.interfaces.iter().map(|interface| {
                 format!(
                     "{} {}",
@@ -100,7 +103,11 @@ impl Agent {
             ))
         })?;
         let wrong = || PeerError::Card("the card's address is no web address".to_owned());
-        let url: Url = choice.interface.url.parse().map_err(|_| wrong())?;
+        let address = match choice.interface.binding == LAST_BINDING {
+            true => grpc::address(&choice.interface.url, card.address.as_deref()),
+            false => choice.interface.url.clone(),
+        };
+        let url: Url = address.parse().map_err(|_| wrong())?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong());
         }
@@ -282,10 +289,9 @@ impl Agent {
                 follower.observe(event, Delivery::Stream);
                 Ok(())
             }
-            Streamed::Events(mut events, manner) => {
+            Streamed::Events(mut events) => {
                 let mut gaps = 0;
-                while let Some(data) = events.next(waits.call).await? {
-                    let event = manner.event(&data)?;
+                while let Some(event) = events.next(waits.call).await? {
                     told(&event);
                     let followed = follower.observe(event, Delivery::Stream);
                     if let (Followed::Gap, Some(task)) = (followed, follower.task()) {

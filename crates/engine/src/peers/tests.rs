@@ -2,6 +2,7 @@
 
 mod asking;
 mod cards;
+mod grpc;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -27,7 +28,9 @@ struct Heard {
     reach: Reach,
     line: String,
     headers: HeaderMap,
+    /// Null if it is no JSON.
     body: Value,
+    bytes: Vec<u8>,
 }
 
 impl Heard {
@@ -41,6 +44,7 @@ struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Body,
+    trailers: Trailers,
 }
 
 fn bytes(text: impl Into<String>) -> Body {
@@ -54,7 +58,7 @@ fn json_reply(value: &Value) -> Reply {
 
 fn status_reply(status: u16, value: &Value) -> Reply {
     let headers = vec![("content-type", "application/json".to_owned())];
-    Reply { status, headers, body: bytes(value.to_string()) }
+    Reply { status, headers, body: bytes(value.to_string()), trailers: Trailers::default() }
 }
 
 fn not_found() -> Reply {
@@ -80,7 +84,7 @@ fn events(heard: &Heard, results: &[Value]) -> Reply {
     };
     let body: String = results.iter().map(event).collect();
     let headers = vec![("content-type", "text/event-stream".to_owned())];
-    Reply { status: 200, headers, body: bytes(body) }
+    Reply { status: 200, headers, body: bytes(body), trailers: Trailers::default() }
 }
 
 type Script = dyn Fn(&Heard) -> Reply + Send + Sync;
@@ -104,6 +108,7 @@ impl Outside for Net {
             line: format!("{} {}", head.method, head.uri),
             headers: head.headers,
             body: serde_json::from_slice(&body).unwrap_or_default(),
+            bytes: body,
         };
         self.heard.lock().unwrap().push(heard.clone());
         let reply = (self.script)(&heard);
@@ -112,7 +117,12 @@ impl Outside for Net {
             headers.insert(name, value.parse().unwrap());
         }
         let status = StatusCode::from_u16(reply.status).unwrap();
-        Box::pin(std::future::ready(Ok(Opened { status, headers, body: reply.body })))
+        Box::pin(std::future::ready(Ok(Opened {
+            status,
+            headers,
+            body: reply.body,
+            trailers: reply.trailers,
+        })))
     }
 }
 

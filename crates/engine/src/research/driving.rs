@@ -13,7 +13,8 @@ use agent::research::message::Uuid;
 use agent::research::run::{Run, RunError};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::{Interval, MissedTickBehavior};
 
 use super::callees::Behalf;
 use super::calling::{Made, make};
@@ -21,8 +22,9 @@ use super::live::{Live, Over};
 use super::{ResearchParts, Wish};
 use crate::error::EngineError;
 
-/// How often a lease is renewed before it would run out: one renewal may be lost.
-const RENEWALS: u32 = 3;
+/// How often a lease is renewed before it would run out: some renewals may be lost, and what other processes have left for a run
+/// does not wait long.
+const RENEWALS: u32 = 12;
 
 /// One run and who follows it.
 pub(super) struct Driver {
@@ -112,12 +114,7 @@ impl Driver {
     /// Goes on until the end of the run; what is told last says how it ended.
     pub(super) async fn drive(mut self) {
         let over = match self.run_on().await {
-            Ok(()) => match self.run.end_reason() {
-                Some(reason) => {
-                    Over::Ended { reason, report: self.run.report().cloned().map(Arc::new) }
-                }
-                None => Over::Left,
-            },
+            Ok(()) => Over::of(&self.run),
             Err(Stopped::Left) => Over::Left,
             Err(Stopped::Failed(error)) => {
                 tracing::warn!(%error, run = %self.id(), "a research run could not go on");
@@ -136,7 +133,7 @@ impl Driver {
             self.keep(vec![Event::TakenOver { epoch: self.epoch }]).await?;
         }
         let mut under_way = FuturesUnordered::new();
-        let renewing = self.parts.journals.lease().map(|lease| lease / RENEWALS);
+        let mut renewing = self.parts.journals.lease().map(|lease| pulse(lease / RENEWALS));
         loop {
             let next = self.run.next();
             let wants_calls = !next.is_ended && !next.calls.is_empty();
@@ -170,7 +167,7 @@ impl Driver {
                     Ok(seat) = Arc::clone(&self.seats).acquire_owned(), if wants_calls => {
                         Woken::Seated(seat)
                     }
-                    () = sleep(renewing), if renewing.is_some() => Woken::Lease,
+                    Some(()) = beat(renewing.as_mut()) => Woken::Lease,
                     () = stopping.cancelled() => Woken::Stopping,
                 }
             };
@@ -204,18 +201,9 @@ impl Driver {
     }
 
     async fn grant(&mut self, wish: Wish) -> Result<(), Stopped> {
-        let event = Event::Steered { steering: wish.steering };
-        let entry = Entry { at: self.parts.clock.now(), event };
-        let is_about_state = !matches!(
-            entry.event,
-            Event::Steered { steering: Steering::Edit { .. } | Steering::Instruct { .. } }
-        );
-        let checked = self.run.check(&entry).map_err(|error| match is_about_state {
-            true => EngineError::Conflict(error.to_string()),
-            false => refused(&error),
-        });
+        let checked = check(&self.run, &wish.steering, self.parts.clock.now());
         let outcome = match checked {
-            Ok(()) => self.keep(vec![entry.event]).await,
+            Ok(entry) => self.keep(vec![entry.event]).await,
             Err(error) => {
                 let _gone = wish.answer.send(Err(error));
                 return Ok(());
@@ -283,8 +271,15 @@ impl Driver {
     /// A call outlasts a lease: while nothing is written, this says that somebody is there.
     async fn renew(&mut self) -> Result<(), Stopped> {
         match self.parts.journals.renew(&self.tenant, self.id(), self.epoch).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Stopped::Left),
+            Ok(Some(left)) => {
+                for steering in left {
+                    // Whoever has left it reads in the journal what came of it.
+                    let (answer, _) = oneshot::channel();
+                    self.grant(Wish { steering, answer }).await?;
+                }
+                Ok(())
+            }
+            Ok(None) => Err(Stopped::Left),
             Err(error) => {
                 // If it lasts, another takes the run, and the next write finds that out.
                 tracing::warn!(%error, run = %self.id(), "the lease of a run could not be renewed");
@@ -294,12 +289,35 @@ impl Driver {
     }
 }
 
+/// The entry that says that a run was steered so, if it can be now.
+pub(super) fn check(run: &Run, steering: &Steering, at: Timestamp) -> Result<Entry, EngineError> {
+    let entry = Entry { at, event: Event::Steered { steering: steering.clone() } };
+    let is_about_state = !matches!(steering, Steering::Edit { .. } | Steering::Instruct { .. });
+    run.check(&entry).map_err(|error| match is_about_state {
+        true => EngineError::Conflict(error.to_string()),
+        false => refused(&error),
+    })?;
+    Ok(entry)
+}
+
 fn refused(error: &RunError) -> EngineError {
     EngineError::Refused(error.to_string())
 }
 
 fn until(now: Timestamp, at: Timestamp) -> Duration {
     Duration::from_millis(at.0.saturating_sub(now.0))
+}
+
+/// Beats whatever else happens meanwhile; a beat that was missed comes late, and once.
+fn pulse(period: Duration) -> Interval {
+    let mut pulse = tokio::time::interval(period);
+    pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pulse
+}
+
+async fn beat(pulse: Option<&mut Interval>) -> Option<()> {
+    pulse?.tick().await;
+    Some(())
 }
 
 async fn sleep(wait: Option<Duration>) {

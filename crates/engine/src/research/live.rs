@@ -50,6 +50,22 @@ pub enum Over {
     Failed(Arc<EngineError>),
 }
 
+impl Over {
+    /// How a run has ended; one that has not goes on somewhere else.
+    pub(super) fn of(run: &Run) -> Self {
+        let report = run.report().cloned().map(Arc::new);
+        run.end_reason().map_or(Self::Left, |reason| Self::Ended { reason, report })
+    }
+}
+
+/// Which process works on a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Worker {
+    Here,
+    /// What is told here is what it has written down.
+    Elsewhere,
+}
+
 /// What a watcher sees next.
 #[derive(Debug, Clone)]
 pub enum Seen {
@@ -77,6 +93,7 @@ pub(super) struct Live {
     /// What was asked for, and when.
     order: Order,
     begun_at: Timestamp,
+    worker: Worker,
     kept: Mutex<Kept>,
     changed: watch::Sender<()>,
     wishes: mpsc::Sender<Wish>,
@@ -93,22 +110,26 @@ struct Kept {
 
 impl Live {
     /// A run on its way; what it has said already is not told here.
-    pub(super) fn new(run: &Run, principal: String, wishes: mpsc::Sender<Wish>) -> Self {
+    pub(super) fn new(
+        run: &Run,
+        principal: String,
+        wishes: mpsc::Sender<Wish>,
+        worker: Worker,
+    ) -> Self {
         let kept =
             Kept { lines: VecDeque::new(), bytes: 0, latest: 0, status: run.status(), over: None };
         let (changed, _) = watch::channel(());
         let (order, begun_at) = (run.order().clone(), run.begun_at());
-        let id = order.id;
-        Self { id, principal, order, begun_at, kept: Mutex::new(kept), changed, wishes }
+        let (id, kept) = (order.id, Mutex::new(kept));
+        Self { id, principal, order, begun_at, worker, kept, changed, wishes }
     }
 
     /// A run that has ended.
     pub(super) fn past(run: &Run, principal: String) -> Self {
         let (wishes, _) = mpsc::channel(1);
-        let live = Self::new(run, principal, wishes);
+        let live = Self::new(run, principal, wishes, Worker::Here);
         live.tell(run);
-        let report = run.report().cloned().map(Arc::new);
-        live.end(run.end_reason().map_or(Over::Left, |reason| Over::Ended { reason, report }));
+        live.end(Over::of(run));
         live
     }
 
@@ -149,6 +170,11 @@ impl Live {
     /// Whether somebody still works on it.
     pub(super) fn is_on_its_way(&self) -> bool {
         self.kept().over.is_none()
+    }
+
+    /// Whether this process works on it.
+    pub(super) fn is_worked_on_here(&self) -> bool {
+        self.worker == Worker::Here && self.is_on_its_way()
     }
 
     pub(super) fn wheel(&self) -> Wheel {

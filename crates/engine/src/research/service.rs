@@ -10,10 +10,10 @@ use agent::ports::{KeptRun, Page, RunLine, RunList};
 use agent::research::journal::Steering;
 use agent::research::message::{ProviderId, Uuid};
 use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
-use agent::research::report::Report;
+use agent::research::report::{EndReason, Report};
 use agent::research::run::Status;
 
-use super::live::{Line, Live, Watching};
+use super::live::{Line, Live, Over, Watching};
 use super::{Calling, Researcher, Wanted, replayed};
 use crate::error::EngineError;
 
@@ -69,7 +69,7 @@ pub struct RunView {
     pub line: RunLine,
     /// None in a list, of a run that nobody works on here.
     pub status: Option<Status>,
-    /// Somebody works on it here, or would if there were a seat.
+    /// Somebody works on it, or would if there were a seat; false in a list, of a run that nobody works on here.
     pub is_on_its_way: bool,
 }
 
@@ -120,13 +120,12 @@ impl Research {
         let researcher = &self.inner.researcher;
         let unfinished = researcher.parts.journals.unfinished().await?;
         let is_here = |tenant: &TenantId, id: Uuid| {
-            self.live(tenant, id).is_some_and(|live| live.is_on_its_way())
+            self.live(tenant, id).is_some_and(|live| live.is_worked_on_here())
         };
         for (tenant, id) in unfinished.into_iter().filter(|(tenant, id)| !is_here(tenant, *id)) {
             match researcher.adopt(&tenant, id).await {
                 Ok(Some(live)) => self.keep(&tenant, &live),
                 Ok(None) => {}
-                // Another version may be able to: it stays where it is.
                 Err(error) => tracing::warn!(%error, run = %id, "a research run was not taken up"),
             }
         }
@@ -146,10 +145,7 @@ impl Research {
             question,
             sources,
             principal: principal.name.clone(),
-            calling: match principal.may(Scope::Write) {
-                true => Calling::Allowed,
-                false => Calling::Forbidden,
-            },
+            calling: Calling::of(principal),
             approval: approval.unwrap_or(usual),
             chooser: Chooser::Rules,
             limits: RunLimits::default(),
@@ -212,7 +208,8 @@ impl Research {
         let kept = self.kept(principal, id).await?;
         let (principal, begun_at, ended) = (kept.principal.clone(), kept.begun_at, kept.ended);
         let line = RunLine::new(&kept.order, principal, begun_at, ended);
-        Ok(RunView { line, status: Some(replayed(kept)?.status()), is_on_its_way: false })
+        let (status, is_on_its_way) = (Some(replayed(kept)?.status()), self.is_shared(ended));
+        Ok(RunView { line, status, is_on_its_way })
     }
 
     /// Messages after this one, the oldest first.
@@ -307,11 +304,11 @@ impl Research {
         }
         let kept = self.kept(principal, id).await?;
         if kept.ended.is_none() {
-            let adopted = self.inner.researcher.adopt(&principal.tenant, id).await?;
-            let live = adopted.ok_or_else(|| {
-                let why = "another process works on this run: its messages can be read here, and it is steered there";
-                EngineError::Conflict(why.to_owned())
-            })?;
+            let researcher = &self.inner.researcher;
+            let live = match researcher.adopt(&principal.tenant, id).await? {
+                Some(live) => live,
+                None => researcher.follow(&principal.tenant, kept)?,
+            };
             self.keep(&principal.tenant, &live);
             return Ok(live);
         }
@@ -333,6 +330,11 @@ impl Research {
         mine.ok_or(EngineError::Absent { what: "run" })
     }
 
+    /// Whether other processes may work on a run of this end: each run has one, or gets one soon.
+    fn is_shared(&self, ended: Option<EndReason>) -> bool {
+        ended.is_none() && self.inner.researcher.parts.journals.lease().is_some()
+    }
+
     fn live(&self, tenant: &TenantId, id: Uuid) -> Option<Arc<Live>> {
         self.lives().get(&(tenant.clone(), id))?.upgrade()
     }
@@ -340,7 +342,12 @@ impl Research {
     fn keep(&self, tenant: &TenantId, live: &Arc<Live>) {
         let mut lives = self.lives();
         lives.retain(|_, live| live.strong_count() > 0);
-        lives.insert((tenant.clone(), live.id), Arc::downgrade(live));
+        let before = lives.insert((tenant.clone(), live.id), Arc::downgrade(live));
+        let before = before.and_then(|before| before.upgrade());
+        // Whoever followed the run elsewhere comes back, and follows it here.
+        if let Some(before) = before.filter(|it| it.is_on_its_way() && !Arc::ptr_eq(it, live)) {
+            before.end(Over::Left);
+        }
     }
 
     fn lives(&self) -> MutexGuard<'_, HashMap<Key, Weak<Live>>> {

@@ -7,7 +7,7 @@ use agent::research::order::{Approval, Basis};
 use agent::research::report::EndReason;
 
 use super::service::{Asked, Research, RunView};
-use super::{Wanted, replayed};
+use super::{Calling, Wanted, replayed};
 use crate::error::EngineError;
 
 /// Runs of a caller, the latest first, among which the last one of a conversation is looked for.
@@ -29,13 +29,16 @@ impl Research {
         }
         let wanted = Wanted {
             question: order.question,
-            sources: self.still_there(order.providers.into_iter().map(|it| it.id))?,
+            sources: self.still_there(principal, order.providers.into_iter().map(|it| it.id)).await?,
             principal: principal.name.clone(),
+            calling: Calling::of(principal),
             // Its plan was followed before.
             approval: Approval::Given,
             chooser: order.chooser,
             limits: order.limits,
             budget: order.budget,
+            answer_seconds: order.answer_seconds,
+            hops: order.hops,
             basis: Some(Basis::Again { run: id, step }),
             conversation: order.conversation,
         };
@@ -89,12 +92,17 @@ impl Research {
     }
 
     /// Those of a run's providers that can be searched today.
-    fn still_there(
+    async fn still_there(
         &self,
+        principal: &Principal,
         ids: impl Iterator<Item = ProviderId>,
     ) -> Result<Vec<ProviderId>, EngineError> {
-        let all = self.inner.researcher.providers(&[])?;
-        let there: Vec<ProviderId> = ids.filter(|id| all.iter().any(|it| it.id == *id)).collect();
+        let mut there = Vec::new();
+        for id in ids {
+            if self.inner.researcher.has(&principal.tenant, &id, Calling::of(principal)).await {
+                there.push(id);
+            }
+        }
         if there.is_empty() {
             let why = "none of the places that the run has searched is set up any more";
             return Err(EngineError::Refused(why.to_owned()));

@@ -71,6 +71,7 @@ impl BoundedClient {
             .redirect(reqwest::redirect::Policy::none())
             .no_gzip()
             .no_proxy()
+            .http1_only()
             .connect_timeout(connect_time_max)
             .build()?;
         Ok(Self(client))

@@ -5,6 +5,7 @@ mod copilot;
 mod figures;
 mod memory;
 mod research;
+mod research_sample;
 mod sample;
 mod sets;
 
@@ -51,7 +52,8 @@ pub(crate) async fn run(config: Config, eval: args::Eval, output: &Output) -> Re
         args::Eval::Copilot { limit, sample: false } => copilot::run(config, limit, output).await,
         args::Eval::Memory { set, sets, limit } => memory::run(set, folder(sets), limit, output),
         args::Eval::Citations { sets, limit } => citations::run(folder(sets), limit, output),
-        args::Eval::Research { sets, limit } => {
+        args::Eval::Research { sample: true, .. } => research_sample::run(config, output).await,
+        args::Eval::Research { sets, limit, sample: false } => {
             research::run(config, folder(sets), limit, output).await
         }
     }

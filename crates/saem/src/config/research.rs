@@ -13,4 +13,6 @@ pub(crate) struct Research {
     pub(crate) runs_max: usize,
     /// Seconds after which a plan is followed that nobody has objected to.
     pub(crate) plan_seconds: u64,
+    /// Seconds after which a silent process has lost its runs, where several share them.
+    pub(crate) lease_seconds: u64,
 }

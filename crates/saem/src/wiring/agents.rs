@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use engine::peers::{
-    Body, Opened, Outside, OutsideError, PeerParts, PeerRules, Peers, Reach, Source,
+    Body, Opened, Outside, OutsideError, PeerParts, PeerRules, Peers, Reach, Source, Trailers,
 };
 use engine::tasks::Tasks;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
-use http::Request;
+use http::{Request, Version};
 use sources::guard::{self, EgressError, EgressGuard, EgressRules, Sent};
 
 use crate::config::{Config, NamedAgent};
@@ -93,14 +93,15 @@ impl Outside for Guarded {
             let (head, body) = request.into_parts();
             let address = head.uri.to_string();
             let guard = self.way(reach, &address);
-            let sent =
-                guard.open((head.method, &address), &head.headers, Bytes::from(body), wait_max);
-            let opened = sent.await.map_err(|error| told(&error))?;
-            Ok(Opened {
-                status: opened.status(),
-                headers: opened.headers().clone(),
-                body: body_of(opened),
-            })
+            let (called, body) = ((head.method, address.as_str()), Bytes::from(body));
+            let opened = match head.version == Version::HTTP_2 {
+                true => guard.open_http2(called, &head.headers, body, wait_max).await,
+                false => guard.open(called, &head.headers, body, wait_max).await,
+            };
+            let opened = opened.map_err(|error| told(&error))?;
+            let (status, headers) = (opened.status(), opened.headers().clone());
+            let trailers = Trailers::default();
+            Ok(Opened { status, headers, body: body_of(opened, Arc::clone(&trailers)), trailers })
         })
     }
 }
@@ -112,12 +113,16 @@ fn origin(address: &str) -> Option<String> {
 }
 
 /// The bytes as they come; an error is the last of them.
-fn body_of(opened: guard::Opened) -> Body {
-    stream::unfold(Some(opened), async |opened| {
-        let mut opened = opened?;
+fn body_of(opened: guard::Opened, trailers: Trailers) -> Body {
+    stream::unfold(Some((opened, trailers)), async |opened| {
+        let (mut opened, trailers) = opened?;
         match opened.chunk().await {
-            Ok(Some(chunk)) => Some((Ok(chunk.to_vec()), Some(opened))),
-            Ok(None) => None,
+            Ok(Some(chunk)) => Some((Ok(chunk.to_vec()), Some((opened, trailers)))),
+            Ok(None) => {
+                // Nobody else sets them.
+                _ = trailers.set(opened.trailers().clone());
+                None
+            }
             Err(error) => Some((Err(told(&error)), None)),
         }
     })

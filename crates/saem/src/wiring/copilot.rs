@@ -20,7 +20,7 @@ use models::chat::{ChatModel, ChatSettings, Endpoint, EndpointSettings, SchemaMo
 use models::fallback::FallbackModel;
 use models::tokens::TokenCounter;
 use serde::Deserialize;
-use store::redis::{LEASE, RedisJournals, RedisSessions, RedisSettings, RedisTasks};
+use store::redis::{RedisJournals, RedisSessions, RedisSettings, RedisTasks};
 
 use super::Installation;
 use crate::config::{Config, Memory, Models, SchemaKind, SessionStore};
@@ -93,8 +93,8 @@ pub(crate) async fn redis(memory: &Memory) -> Result<RedisSessions> {
 }
 
 /// The research runs there.
-pub(crate) async fn redis_journals(memory: &Memory) -> Result<RedisJournals> {
-    RedisJournals::connect(redis_settings(memory), LEASE).await.context(NO_REDIS)
+pub(crate) async fn redis_journals(memory: &Memory, lease: Duration) -> Result<RedisJournals> {
+    RedisJournals::connect(redis_settings(memory), lease).await.context(NO_REDIS)
 }
 
 /// The same Redis for tasks of other agents; `server` is this server's name.

@@ -1,6 +1,7 @@
 //! Puts research together: the documents, the providers, whom it may call, the journal and the model that answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::ports::{Clock as _, Journals, Searches};
 use agent::research::message::ProviderId;
@@ -14,7 +15,7 @@ use sources::cache::Cache;
 use sources::robots::PolitePages;
 use sources::search::{ProviderKey, ProviderKind, ProviderSettings, WebSearches};
 
-use super::{Installation, copilot};
+use super::{Installation, copilot, failpoints};
 use crate::config::{self, Config, SessionStore};
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -45,7 +46,11 @@ pub(crate) async fn researcher(
     let knowledge = Arc::new(installation.knowledge.clone());
     let journals: Arc<dyn Journals> = match config.memory.store {
         SessionStore::File => Arc::clone(&store) as Arc<dyn Journals>,
-        SessionStore::Redis => Arc::new(copilot::redis_journals(&config.memory).await?),
+        SessionStore::Redis => {
+            let lease = Duration::from_secs(config.research.lease_seconds.max(1));
+            let journals = copilot::redis_journals(&config.memory, lease).await?;
+            Arc::new(journals.with_failpoints(failpoints()))
+        }
     };
     let (providers, _) = named(&config.research)?;
     let clock = Arc::new(SystemClock);
@@ -135,7 +140,7 @@ mod tests {
 
     fn settings(providers: &[&str]) -> config::Research {
         let providers = providers.iter().map(|name| (*name).to_owned()).collect();
-        config::Research { providers, keys: vec![], runs_max: 1, plan_seconds: 1 }
+        config::Research { providers, keys: vec![], runs_max: 1, plan_seconds: 1, lease_seconds: 1 }
     }
 
     #[test]

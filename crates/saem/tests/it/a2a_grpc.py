@@ -54,8 +54,8 @@ for service, methods in METHODS.items():
                 code = "OK"
             except grpc.RpcError as error:
                 code = error.code().name
-                # Strangers may not ask as often as this; and a refusal may overtake the end of its request.
-                if "429" in (error.details() or "") or code == "UNKNOWN":
+                # Strangers may not ask as often as this.
+                if code == "RESOURCE_EXHAUSTED":
                     time.sleep(0.05)
                     continue
             break

@@ -1,68 +1,20 @@
 # An agent made with the official SDK for A2A 1.0: JSON-RPC at /, HTTP+JSON at /rest. Says where it listens.
-import asyncio
-import json
 import socket
 import sys
 
 import uvicorn
-from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part
-from a2a.helpers import new_task_from_user_message
-from google.protobuf.json_format import MessageToDict
+from a2a.server.tasks import InMemoryTaskStore
 from starlette.applications import Starlette
 
-
-class Painter(AgentExecutor):
-    async def execute(self, context, event_queue):
-        task = context.current_task
-        if task is None:
-            task = new_task_from_user_message(context.message)
-            await event_queue.enqueue_event(task)
-        updater = TaskUpdater(event_queue, task.id, task.context_id)
-        words = context.get_user_input()
-        noted = MessageToDict(context.message.metadata)
-        if words == "ask me":
-            question = updater.new_agent_message([Part(text="Which colour?")])
-            await updater.requires_input(question)
-            return
-        await updater.start_work(updater.new_agent_message([Part(text="mixing colours")]))
-        if words == "for ever":
-            await asyncio.Event().wait()
-        if words == "fail":
-            await updater.failed(updater.new_agent_message([Part(text="no more paint")]))
-            return
-        text = f"painted: {words} "
-        await updater.add_artifact([Part(text=text)], artifact_id="a1", append=False, last_chunk=False)
-        await updater.add_artifact([Part(text=json.dumps(noted, sort_keys=True))], artifact_id="a1", append=True, last_chunk=True)
-        await updater.complete()
-
-    async def cancel(self, context, event_queue):
-        updater = TaskUpdater(event_queue, context.task_id, context.context_id)
-        await updater.cancel()
-
-
-def card(base, binding):
-    path = {"JSONRPC": "/", "HTTP+JSON": "/rest"}[binding]
-    return AgentCard(
-        name="Painter",
-        description="Paints pictures.",
-        version="1.0.0",
-        supported_interfaces=[AgentInterface(url=base + path, protocol_binding=binding, protocol_version="1.0")],
-        capabilities=AgentCapabilities(streaming=True),
-        default_input_modes=["text/plain"],
-        default_output_modes=["text/plain"],
-        skills=[AgentSkill(id="paint", name="Paint", description="Paints a picture.", tags=["art"])],
-    )
-
+from a2a_painter import Painter, card
 
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
 listener.listen(64)
 base = f"http://127.0.0.1:{listener.getsockname()[1]}"
-described = card(base, sys.argv[1])
+described = card(base + {"JSONRPC": "/", "HTTP+JSON": "/rest"}[sys.argv[1]], sys.argv[1])
 handler = DefaultRequestHandler(agent_executor=Painter(), task_store=InMemoryTaskStore(), agent_card=described)
 routes = [
     *create_agent_card_routes(described, cache_control="max-age=60"),

@@ -47,8 +47,13 @@ fn made(answer: &Value) -> String {
 
 /// Everything that can be done with an agent: its card, asking, following, answering its question, cancelling.
 async fn speaks(command: Command, spoken: &str) {
-    let (_agent, url) = start(command).await;
-    let (world, config) = world(&format!("[agents.painter]\nurl = \"{url}\"\n"));
+    let (_agent, said) = start(command).await;
+    let (url, origin) = said.split_once(' ').unwrap_or((&said, ""));
+    let origins: Vec<&str> = origin.split_whitespace().collect();
+    let (world, config) =
+        world(&format!("[agents.painter]\nurl = \"{url}\"\norigins = {origins:?}\n"));
+    // What is elsewhere than its card is believed only where the configuration says so.
+    let url = if origin.is_empty() { url } else { "painter" };
     let card = json(&world, &config, &["card", "painter"]).remove(0);
     assert_eq!(
         (&card["spoken"], &card["signature"]),
@@ -66,12 +71,16 @@ async fn speaks(command: Command, spoken: &str) {
         "{text}"
     );
 
-    let mut told = json(&world, &config, &["send", &url, "강", "--stream"]);
+    let mut told = json(&world, &config, &["send", url, "강", "--stream"]);
     let last = told.pop().unwrap();
     assert_eq!(state(&last), "TASK_STATE_COMPLETED", "{last}");
     assert!(told.iter().any(|event| event.to_string().contains("mixing colours")), "{told:?}");
     assert!(told.iter().any(|event| event["artifactUpdate"]["append"] == true), "{told:?}");
-    assert!(world.ok(&["a2a", "send", &url, "강", "--stream"]).contains("painted: 강"));
+    assert!(
+        world
+            .ok(&["a2a", "send", url, "강", "--stream", "--config", &config])
+            .contains("painted: 강")
+    );
 
     let asks = json(&world, &config, &["send", "painter", "ask me"]).remove(0);
     assert_eq!(state(&asks), "TASK_STATE_INPUT_REQUIRED", "{asks}");
@@ -83,7 +92,7 @@ async fn speaks(command: Command, spoken: &str) {
     let seen = json(&world, &config, &["tasks", "painter", done]).remove(0);
     assert_eq!(seen["status"]["state"], "TASK_STATE_COMPLETED", "{seen}");
 
-    let failed = world.run(&["a2a", "send", &url, "fail"]);
+    let failed = world.run(&["a2a", "send", url, "fail", "--config", &config]);
     assert!(!failed.status.success());
     assert!(String::from_utf8_lossy(&failed.stdout).contains("no more paint"), "{failed:?}");
 
@@ -91,9 +100,24 @@ async fn speaks(command: Command, spoken: &str) {
     let id = begun["task"]["id"].as_str().unwrap_or_else(|| panic!("{begun}"));
     let cancelled = json(&world, &config, &["cancel", "painter", id]).remove(0);
     assert_eq!(cancelled["status"]["state"], "TASK_STATE_CANCELED", "{cancelled}");
-    let late = world.error(&["a2a", "cancel", &url, done]);
+    let late = world.error(&["a2a", "cancel", url, done, "--config", &config]);
     assert!(late.contains("the agent says"), "{late}");
-    assert!(world.error(&["a2a", "tasks", &url, "nothing"]).contains("the agent says"));
+    let absent = world.error(&["a2a", "tasks", url, "nothing", "--config", &config]);
+    assert!(absent.contains("the agent says"), "{absent}");
+}
+
+#[tokio::test]
+async fn an_agent_of_the_python_sdk_is_spoken_to_over_grpc() {
+    speaks(agent("a2a-1.3", "a2a_grpc_server.py", "GRPC"), "1.0 GRPC").await;
+}
+
+#[tokio::test]
+async fn an_agent_over_grpc_is_a_stranger_where_only_its_card_says_that_it_is() {
+    let (_agent, said) = start(agent("a2a-1.3", "a2a_grpc_server.py", "GRPC")).await;
+    let (url, _) = said.split_once(' ').unwrap();
+    let (world, config) = world(&format!("[agents.painter]\nurl = \"{url}\"\n"));
+    let inside = world.error(&["a2a", "send", "painter", "샘", "--config", &config]);
+    assert!(inside.contains("may not be opened"), "{inside}");
 }
 
 #[tokio::test]

@@ -35,6 +35,18 @@ fn the_sample_asks_each_kind_in_both_languages_and_says_what_a_turn_took() {
 }
 
 #[test]
+fn a_sample_of_research_over_the_demo_invents_nothing_in_either_language() {
+    let world = World::new();
+    let lines = world.json(&["eval", "research", "--sample"]);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for line in &lines {
+        assert_eq!((&line["model"], &line["invented"]), (&"offline".into(), &0.into()), "{line}");
+        assert!(line["citations"].as_u64().unwrap() > 0, "{line}");
+        assert_eq!(line["claims"], line["supported"], "{line}");
+    }
+}
+
+#[test]
 fn claims_and_runs_are_measured_on_sets_of_the_same_form() {
     let world = World::new();
     let sets = world.files();

@@ -41,6 +41,7 @@ mod report_files;
 mod research;
 mod research_called;
 mod research_served;
+mod research_shared;
 mod research_standing;
 mod research_ways;
 mod running;

@@ -18,7 +18,7 @@ const WATCHERS: usize = 200;
 const WATCHER_BYTES_MAX: u64 = 15_000;
 
 /// Begins a run and gives its id.
-async fn begin(served: &Served, approval: &str) -> String {
+pub(crate) async fn begin(served: &Served, approval: &str) -> String {
     let body = json!({ "question": QUESTION, "approval": approval });
     let (status, run) = served.post("/api/research", &body).await;
     assert_eq!(status, 201, "{run}");
@@ -26,13 +26,13 @@ async fn begin(served: &Served, approval: &str) -> String {
 }
 
 /// A stream of a run, read event by event.
-struct Stream {
+pub(crate) struct Stream {
     response: reqwest::Response,
     text: String,
 }
 
 impl Stream {
-    async fn open(served: &Served, id: &str, after: u64) -> Self {
+    pub(crate) async fn open(served: &Served, id: &str, after: u64) -> Self {
         let path = format!("/api/research/{id}/events");
         let request = served.client.get(served.url(&path));
         let request = request.header("last-event-id", after.to_string());
@@ -42,7 +42,7 @@ impl Stream {
     }
 
     /// The next event by its name; none when the stream has ended.
-    async fn next(&mut self) -> Option<(String, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
                 let event: String = self.text.drain(..end + 2).collect();
@@ -58,7 +58,7 @@ impl Stream {
 }
 
 /// Reads a run to its end, over streams that are cut after each message.
-async fn read_in_pieces(served: &Served, id: &str, mut after: u64) -> Vec<Value> {
+pub(crate) async fn read_in_pieces(served: &Served, id: &str, mut after: u64) -> Vec<Value> {
     let mut messages = Vec::new();
     loop {
         let mut stream = Stream::open(served, id, after).await;
@@ -76,21 +76,21 @@ async fn read_in_pieces(served: &Served, id: &str, mut after: u64) -> Vec<Value>
     }
 }
 
-async fn said(served: &Served, id: &str) -> Vec<Value> {
+pub(crate) async fn said(served: &Served, id: &str) -> Vec<Value> {
     let (status, body) = served.get(&format!("/api/research/{id}/messages")).await;
     assert_eq!(status, 200, "{body}");
     body["messages"].as_array().unwrap().clone()
 }
 
-async fn control(served: &Served, id: &str, control: &str) -> (u16, Value) {
+pub(crate) async fn control(served: &Served, id: &str, control: &str) -> (u16, Value) {
     served.post(&format!("/api/research/{id}/control"), &json!({ "control": control })).await
 }
 
-async fn decide(served: &Served, id: &str, body: &Value) -> (u16, Value) {
+pub(crate) async fn decide(served: &Served, id: &str, body: &Value) -> (u16, Value) {
     served.post(&format!("/api/research/{id}/plan"), body).await
 }
 
-async fn slow_model(pause: Duration) -> ModelServer {
+pub(crate) async fn slow_model(pause: Duration) -> ModelServer {
     ModelServer::answering(pause, played).await
 }
 
@@ -98,7 +98,7 @@ fn with_model(model: &ModelServer) -> [(&str, &str); 2] {
     [("SAEM_MODELS_BASE_URL", model.base_url.as_str()), ("SAEM_MODELS_MODEL", "gpt-5-nano")]
 }
 
-fn is_gapless(messages: &[Value]) -> bool {
+pub(crate) fn is_gapless(messages: &[Value]) -> bool {
     messages.iter().zip(1..).all(|(message, seq)| message["seq"] == json!(seq))
 }
 

@@ -18,7 +18,7 @@ use super::{OPEN, PREFIX, seeing};
 use crate::api::Api;
 use crate::guard::Visitor;
 use crate::input::{Bytes, Json, Query, parse_json};
-use crate::problem::{Code, Problem};
+use crate::problem::{Problem, Refusal};
 use crate::routes::{Access, Route};
 
 /// Largest question, in bytes.
@@ -158,7 +158,7 @@ fn address(api: &Api, headers: &HeaderMap) -> String {
 
 /// A problem as clients of ARD read it.
 pub(crate) async fn with_error(answer: Response) -> Response {
-    if answer.extensions().get::<Code>().is_none() {
+    if answer.extensions().get::<Refusal>().is_none() {
         return answer;
     }
     let (mut parts, body) = answer.into_parts();

@@ -33,6 +33,13 @@ pub(super) struct CheckedNames {
     pub(super) resolver: Arc<dyn Resolver>,
 }
 
+/// What resolves names says nothing of itself.
+impl std::fmt::Debug for CheckedNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CheckedNames").finish_non_exhaustive()
+    }
+}
+
 impl Resolve for CheckedNames {
     fn resolve(&self, name: Name) -> Resolving {
         let rules = Arc::clone(&self.rules);

@@ -6,17 +6,21 @@
 //! until when nobody else may take the run. The keys of a run lie on one slot and change in one script; lists across runs are
 //! written before the run is begun and after it has ended, and an entry too many is borne by their readers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::identity::Timestamp;
 use agent::names::TenantId;
-use agent::ports::{Journals, KeptRun, Later, NewEntries, PortError, RunLine, RunList};
+use agent::ports::{
+    Failpoints, Journals, KeptRun, Later, NewEntries, NoFailpoints, PortError, RunLine, RunList,
+};
+use agent::research::journal::Steering;
 use agent::research::message::Uuid;
 use agent::research::order::Order;
 use agent::research::report::EndReason;
 use redis::Cmd;
 
-use super::keys::{pair, run_index_key, run_keys, run_names};
+use super::keys::{pair, run_index_key, run_keys, run_names, run_wishes_key};
 use super::link::Link;
 use super::record::{from_json, json};
 use super::settings::RedisSettings;
@@ -26,19 +30,19 @@ const APPEND: &str = include_str!("journal/append.lua");
 const TAKE: &str = include_str!("journal/take.lua");
 const RENEW: &str = include_str!("journal/renew.lua");
 const READ: &str = include_str!("journal/read.lua");
+const WISH: &str = include_str!("journal/wish.lua");
 
 /// Runs of all tenants that have not ended, by their beginning.
 const UNFINISHED: &str = "research:unfinished";
-
-/// How long a run stays with a process that says nothing, unless it is set otherwise: a pause for collecting memory or a short loss
-/// of the network is shorter.
-pub const LEASE: Duration = Duration::from_secs(6);
 
 /// Entries of at least so many bytes lie beside the stream: pages that were read, sections that were written.
 const LONG_ENTRY_BYTES: usize = 4_096;
 
 /// Most runs named as unfinished at once: those beyond follow when these have ended.
 const UNFINISHED_MAX: usize = 10_000;
+
+/// Wishes that may wait for the process that works on a run.
+const WISHES_MAX: usize = 16;
 
 /// Runs that are looked at together for a list.
 const PAGE: i64 = 200;
@@ -49,7 +53,9 @@ const LISTED_MAX: usize = 1_000;
 /// Research runs in Redis.
 pub struct RedisJournals {
     link: Link,
+    /// How long a run stays with a process that says nothing.
     lease: Duration,
+    failpoints: Arc<dyn Failpoints>,
 }
 
 /// Who may be taken a run from.
@@ -67,7 +73,14 @@ const HELD: i64 = -1;
 impl RedisJournals {
     /// Connects to Redis, and fails if nobody answers there.
     pub async fn connect(settings: RedisSettings, lease: Duration) -> Result<Self, PortError> {
-        Ok(Self { link: Link::open(settings).await?, lease })
+        let failpoints = Arc::new(NoFailpoints);
+        Ok(Self { link: Link::open(settings).await?, lease, failpoints })
+    }
+
+    /// The same, with points at which tests end the process.
+    #[must_use]
+    pub fn with_failpoints(self, failpoints: Arc<dyn Failpoints>) -> Self {
+        Self { failpoints, ..self }
     }
 
     fn lease_millis(&self) -> u64 {
@@ -133,6 +146,7 @@ impl RedisJournals {
             command.arg(json(entry)?);
         }
         let is_kept: bool = self.link.ask(&command).await?;
+        self.failpoints.reached("journal.after_append");
         if is_kept && new.ended.is_some() {
             // It has ended whether the list knows it or not: whoever takes it from the list then finds out.
             if let Err(error) = self.leave_unfinished(tenant, &id).await {
@@ -140,6 +154,31 @@ impl RedisJournals {
             }
         }
         Ok(is_kept)
+    }
+
+    async fn renew_lease(
+        &self,
+        tenant: &TenantId,
+        run: Uuid,
+        epoch: u64,
+    ) -> Result<Option<Vec<Steering>>, PortError> {
+        let id = run.to_string();
+        let [run_key, ..] = run_keys(tenant.as_str(), &id);
+        let mut command = script(RENEW, &[&run_key, &run_wishes_key(tenant.as_str(), &id)]);
+        command.arg(epoch).arg(self.lease_millis());
+        let wishes: Option<Vec<String>> = self.link.ask(&command).await?;
+        let read = |wishes: Vec<String>| wishes.iter().map(|wish| from_json(wish)).collect();
+        wishes.map(read).transpose()
+    }
+
+    async fn wish(&self, tenant: &TenantId, run: Uuid, wish: &Steering) -> Result<(), PortError> {
+        let key = run_wishes_key(tenant.as_str(), &run.to_string());
+        let mut command = script(WISH, &[&key]);
+        command.arg(json(wish)?).arg(WISHES_MAX).arg(self.lease_millis());
+        match self.link.ask::<bool>(&command).await? {
+            true => Ok(()),
+            false => Err(PortError::Busy { what: "the run" }),
+        }
     }
 
     async fn start(
@@ -244,7 +283,7 @@ impl RedisJournals {
         // Asked before: deleting may be repeated, and would then say that nothing was there.
         let was_there: bool = self.link.ask(&known).await?;
         let mut delete = redis::cmd("DEL");
-        delete.arg(&keys);
+        delete.arg(&keys).arg(run_wishes_key(tenant.as_str(), &id));
         self.link.ask::<u64>(&delete).await?;
         let mut index = redis::cmd("ZREM");
         index.arg(run_index_key(tenant.as_str())).arg(&id);
@@ -277,10 +316,23 @@ impl Journals for RedisJournals {
         Some(self.lease)
     }
 
-    fn renew<'a>(&'a self, tenant: &'a TenantId, run: Uuid, epoch: u64) -> Later<'a, bool> {
+    fn renew<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        run: Uuid,
+        epoch: u64,
+    ) -> Later<'a, Option<Vec<Steering>>> {
+        Box::pin(self.link.within(self.renew_lease(tenant, run, epoch)))
+    }
+
+    fn leave_wish<'a>(&'a self, tenant: &'a TenantId, run: Uuid, wish: Steering) -> Later<'a, ()> {
+        Box::pin(self.link.within(async move { self.wish(tenant, run, &wish).await }))
+    }
+
+    fn length<'a>(&'a self, tenant: &'a TenantId, run: Uuid) -> Later<'a, Option<u64>> {
         let [run_key, ..] = run_keys(tenant.as_str(), &run.to_string());
-        let mut command = script(RENEW, &[&run_key]);
-        command.arg(epoch).arg(self.lease_millis());
+        let mut command = redis::cmd("HGET");
+        command.arg(run_key).arg("length");
         Box::pin(self.link.within(async move { self.link.ask(&command).await }))
     }
 

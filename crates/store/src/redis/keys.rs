@@ -34,6 +34,11 @@ pub(super) fn run_keys(tenant: &str, run: &str) -> [String; 3] {
     ["run", "journal", "texts"].map(|part| format!("research:{{{pair}}}:{part}"))
 }
 
+/// What other processes have left for the one that works on a run.
+pub(super) fn run_wishes_key(tenant: &str, run: &str) -> String {
+    format!("research:{{{}}}:wishes", pair(tenant, run))
+}
+
 /// The research runs of a tenant, by their beginning.
 pub(super) fn run_index_key(tenant: &str) -> String {
     format!("research:{{{}}}:runs", written(tenant))

@@ -2,7 +2,9 @@
 
 use super::{Awaiting, Phase, Run};
 use crate::research::journal::Steering;
-use crate::research::message::{AnswerReady, Control, Decision, Party, RunControl};
+use crate::research::message::{
+    AgentError, AnswerReady, Control, Decision, ErrorType, Party, RunControl,
+};
 use crate::research::report::EndReason;
 use crate::text::clip;
 
@@ -104,6 +106,18 @@ impl Run {
         self.ended = Some(reason);
         self.turns.push(Party::Content);
         self.start_writing();
+    }
+
+    pub(super) fn give_up(&mut self, why: String) {
+        let error = AgentError {
+            error_type: ErrorType::InternalError,
+            error_message: why,
+            details: None,
+            recoverable: false,
+            suggested_action: Some("start it anew".to_owned()),
+        };
+        self.say(Party::System, error);
+        self.end_without_answer(EndReason::Failed);
     }
 
     pub(super) fn end_without_answer(&mut self, reason: EndReason) {

@@ -195,11 +195,13 @@ async fn an_agent_without_end_is_left_and_told_to_stop() {
 #[tokio::test]
 async fn an_answer_that_is_too_large_or_makes_no_sense_is_an_error() {
     let flood: fn(&Heard) -> Reply = |_| Reply {
+        trailers: Trailers::default(),
         status: 200,
         headers: vec![("content-type", "text/event-stream".to_owned())],
         body: stream::repeat_with(|| Ok(vec![b'x'; 1 << 20])).boxed(),
     };
     let large: fn(&Heard) -> Reply = |_| Reply {
+        trailers: Trailers::default(),
         status: 200,
         headers: vec![("content-type", "application/json".to_owned())],
         body: stream::repeat_with(|| Ok(vec![b' '; 1 << 20])).boxed(),
@@ -211,6 +213,7 @@ async fn an_answer_that_is_too_large_or_makes_no_sense_is_an_error() {
         );
         let chunk = one.repeat(100).into_bytes();
         Reply {
+            trailers: Trailers::default(),
             status: 200,
             headers: vec![("content-type", "text/event-stream".to_owned())],
             body: stream::repeat_with(move || Ok(chunk.clone())).boxed(),

@@ -30,7 +30,7 @@ async fn a_card_is_kept_as_long_as_it_says_and_then_asked_for_by_its_tag() {
         let headers =
             vec![("etag", "\"v1\"".to_owned()), ("cache-control", "max-age=60".to_owned())];
         if heard.header("if-none-match") == Some("\"v1\"") {
-            return Reply { status: 304, headers, body: bytes("") };
+            return Reply { trailers: Trailers::default(), status: 304, headers, body: bytes("") };
         }
         Reply { headers, ..json_reply(&card_of_1_0("JSONRPC", AT)) }
     });
@@ -100,6 +100,7 @@ async fn a_card_that_cannot_be_used_says_why() {
 #[tokio::test]
 async fn what_is_too_large_leads_elsewhere_or_is_closed_is_no_card() {
     let endless = || Reply {
+        trailers: Trailers::default(),
         status: 200,
         headers: Vec::new(),
         body: stream::repeat_with(|| Ok(vec![b' '; 65_536])).boxed(),

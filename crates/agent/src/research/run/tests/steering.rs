@@ -209,3 +209,23 @@ fn an_outcome_of_the_wrong_kind_is_an_error_that_ends_nothing() {
     let played = Played::new(order()).play(&mut odd);
     assert!(played.run.report().is_some());
 }
+
+#[test]
+fn a_run_that_cannot_be_replayed_ends_where_its_journal_cannot_be_followed_and_says_so() {
+    let (played, calls) = searching();
+    let mut entries = played.journal.clone();
+    let (_, call) = &calls[0];
+    let key = CallKey::new("of-another-version", call);
+    entries.push(Entry { at: START, event: Event::Begun { key: key.clone() } });
+    assert!(matches!(Run::resumed(order(), START, &entries), Err(RunError::Unknown { .. })));
+    let run = Run::given_up(order(), START, &entries);
+    assert_eq!((run.end_reason(), run.report()), (Some(EndReason::Failed), None));
+    assert!(run.next().is_ended);
+    let known = played.run.messages().len();
+    assert_eq!(run.messages()[..known], *played.run.messages());
+    let why = run.messages().iter().find_map(|message| match &message.content {
+        Content::AgentError(error) => Some(error.error_message.clone()),
+        _ => None,
+    });
+    assert!(why.unwrap().contains(&key.to_string()));
+}
