@@ -208,7 +208,8 @@ async fn recall(
     basis: Basis,
 ) -> Result<Outcome, Failure> {
     let run = kept_run(parts, tenant, basis.run()).await.map_err(|error| of_engine(&error))?;
-    let gone = || failure(ErrorType::InternalError, "the run is not there any more".to_owned());
+    let gone =
+        || Failure::new(ErrorType::InternalError, "the run is not there any more".to_owned());
     let recalled = Box::new(run.ok_or_else(gone)?.recalled(basis));
     Ok(Outcome::Recalled { recalled })
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use agent::identity::{Principal, Scope, Timestamp};
+use agent::identity::{Principal, Timestamp};
 use agent::names::TenantId;
 use agent::ports::{KeptRun, Page, RunLine, RunList};
 use agent::research::journal::Steering;

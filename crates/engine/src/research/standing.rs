@@ -29,7 +29,9 @@ impl Research {
         }
         let wanted = Wanted {
             question: order.question,
-            sources: self.still_there(principal, order.providers.into_iter().map(|it| it.id)).await?,
+            sources: self
+                .still_there(principal, order.providers.into_iter().map(|it| it.id))
+                .await?,
             principal: principal.name.clone(),
             calling: Calling::of(principal),
             // Its plan was followed before.

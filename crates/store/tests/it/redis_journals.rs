@@ -27,6 +27,7 @@ fn written(run: Uuid, epoch: u64, after: u64, text: &str) -> NewEntries {
         provider: ProviderId::local(),
         query: text.to_owned(),
         results_max: 1,
+        is_allowed: false,
         freshness: Freshness::default(),
     };
     let event = Event::Ended {

@@ -263,8 +263,10 @@ impl Run {
 
     /// The same call with a yes, which makes it another one.
     pub(super) fn allow(&mut self, pending: Pending) {
-        let Call::Search { provider, query, results_max, .. } = pending.call else { return };
-        let call = Call::Search { provider, query, results_max, is_allowed: true };
+        let Call::Search { provider, query, results_max, freshness, .. } = pending.call else {
+            return;
+        };
+        let call = Call::Search { provider, query, results_max, is_allowed: true, freshness };
         let key = CallKey::new(&format!("{}.{}", pending.name, pending.tries), &call);
         let (state, question) = (PendingState::Waiting, None);
         self.pending.push(Pending { key, call, state, question, ..pending });

@@ -38,7 +38,7 @@ impl Pending {
     fn provider(&self) -> Option<&ProviderId> {
         match &self.call {
             Call::Search { provider, .. } => Some(provider),
-            Call::Ask { .. } | Call::Read { .. } => None,
+            Call::Ask { .. } | Call::Read { .. } | Call::Recall { .. } => None,
         }
     }
 

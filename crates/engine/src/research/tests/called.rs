@@ -23,6 +23,7 @@ use super::*;
 use crate::catalogue;
 use crate::peers::{
     AgentSettings, Opened, Outside, OutsideError, PeerParts, PeerRules, Peers, Reach, Source,
+    Trailers,
 };
 use crate::tools::{
     Host, HostParts, HostRules, Launch, LoginSettings, ProgramLimits, ServerSettings, Waits,
@@ -60,7 +61,8 @@ impl Outside for Guide {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", "application/json".parse().unwrap());
         let body = stream::iter([Ok(answer.to_string().into_bytes())]).boxed();
-        Box::pin(std::future::ready(Ok(Opened { status: StatusCode::OK, headers, body })))
+        let (status, trailers) = (StatusCode::OK, Trailers::default());
+        Box::pin(std::future::ready(Ok(Opened { status, headers, body, trailers })))
     }
 }
 
@@ -205,7 +207,7 @@ fn host(world: &World, server: &ToolServer, trust: Trust, guide: &Arc<Guide>) ->
     let parts_of_peers = PeerParts {
         outside: Arc::clone(guide) as Arc<dyn Outside>,
         clock: Arc::clone(&world.clock) as Arc<dyn Clock>,
-        entropy: Arc::new(Same),
+        entropy: Arc::new(Same(Arc::clone(&world.drawn))),
         tasks,
     };
     Host::new(parts, rules).with_agents(Peers::new(parts_of_peers, peers))

@@ -13,7 +13,7 @@ use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
 use agent::research::report::{Citation, Report};
 use agent::research::run::Run;
 use anyhow::{Context, Result, bail};
-use engine::research::{Researcher, Told, Wanted};
+use engine::research::{Calling, Researcher, Told, Wanted};
 use extract::{Hint, Limits};
 use serde_json::json;
 use tokio::time::Instant;
@@ -52,7 +52,7 @@ pub(super) async fn run(mut config: Config, output: &Output) -> Result<ExitCode>
     config.data.folder = scratch.path.display().to_string();
     let installation = Installation::open(&config).await?;
     fill(&installation.knowledge, &set, output).await?;
-    let researcher = research::researcher(&config, &installation).await?;
+    let researcher = research::researcher(&config, &installation, None).await?;
     let model = if config.models.model.is_empty() { "offline" } else { &config.models.model };
     let bar = output.progress(QUESTIONS.len() as u64, "questions");
     let mut invented = 0;
@@ -86,10 +86,15 @@ async fn ask(researcher: &Researcher, question: &str) -> Result<(Run, Report)> {
         question: question.to_owned(),
         sources: vec![],
         principal: "owner".to_owned(),
+        calling: Calling::Forbidden,
         approval: Approval::Given,
         chooser: Chooser::Rules,
         limits: LIMITS,
         budget: RunBudget::default(),
+        answer_seconds: None,
+        hops: 0,
+        basis: None,
+        conversation: None,
     };
     let tenant = TenantId::local();
     let mut following = researcher.begin(&tenant, wanted).await?;
