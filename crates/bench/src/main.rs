@@ -67,6 +67,12 @@ fn named(name: &str) -> Result<PathBuf> {
     std::env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set"))
 }
 
+fn places() -> Result<Places> {
+    let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let (program, python) = (named("BENCH_SAEM")?, named("BENCH_PYTHON")?);
+    Ok(Places { repository, program, python, data: named("BENCH_DATA")? })
+}
+
 fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |name: &str, usual: usize| -> Result<usize> {
@@ -75,11 +81,6 @@ fn run() -> Result<()> {
             Some(text) => text.parse().with_context(|| format!("{name} {text}")),
             None => Ok(usual),
         }
-    };
-    let places = || -> Result<Places> {
-        let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-        let (program, python) = (named("BENCH_SAEM")?, named("BENCH_PYTHON")?);
-        Ok(Places { repository, program, python, data: named("BENCH_DATA")? })
     };
     match arguments.first().map(String::as_str) {
         Some("search") => search::run(

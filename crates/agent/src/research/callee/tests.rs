@@ -6,8 +6,8 @@ use super::*;
 use crate::tools::RESULT_BYTES_MAX;
 use crate::tools::outcome::Piece;
 
-fn argument(schema: Value) -> Result<String, String> {
-    query_argument(&schema).map(str::to_owned)
+fn argument(schema: &Value) -> Result<String, String> {
+    query_argument(schema).map(str::to_owned)
 }
 
 fn tool() -> ProviderId {
@@ -31,13 +31,13 @@ fn the_query_goes_where_people_put_it_or_where_the_only_text_does() {
     let string = json!({"type": "string"});
     let both =
         json!({"properties": {"text": string, "query": string, "limit": {"type": "integer"}}});
-    assert_eq!(argument(both).unwrap(), "query");
+    assert_eq!(argument(&both).unwrap(), "query");
     let only = json!({"properties": {"message": string, "task": string}, "required": ["message"]});
-    assert_eq!(argument(only).unwrap(), "message");
+    assert_eq!(argument(&only).unwrap(), "message");
     let maybe = json!({"properties": {"q": {"type": ["string", "null"]}}, "required": ["q"]});
-    assert_eq!(argument(maybe).unwrap(), "q");
+    assert_eq!(argument(&maybe).unwrap(), "q");
     let untyped = json!({"properties": {"search": {"description": "what"}}});
-    assert_eq!(argument(untyped).unwrap(), "search");
+    assert_eq!(argument(&untyped).unwrap(), "search");
     let arguments = arguments(&json!({"properties": {"q": string}}), "봄 샘").unwrap();
     assert_eq!(Value::Object(arguments), json!({"q": "봄 샘"}));
 }
@@ -47,7 +47,7 @@ fn a_tool_that_wants_something_else_is_refused_by_name() {
     let string = json!({"type": "string"});
     let more =
         json!({"properties": {"query": string, "repo": string}, "required": ["query", "repo"]});
-    assert!(argument(more).unwrap_err().contains("it needs repo besides query"));
+    assert!(argument(&more).unwrap_err().contains("it needs repo besides query"));
     for none in [
         json!({}),
         json!({"properties": {"count": {"type": "integer"}}, "required": ["count"]}),
@@ -55,7 +55,7 @@ fn a_tool_that_wants_something_else_is_refused_by_name() {
         json!({"properties": {"query": {"type": "integer"}}}),
         json!({"properties": {"text": {"type": "string", "enum": ["a", "b"]}}}),
     ] {
-        assert!(argument(none.clone()).unwrap_err().contains("no argument"), "{none}");
+        assert!(argument(&none).unwrap_err().contains("no argument"), "{none}");
     }
 }
 

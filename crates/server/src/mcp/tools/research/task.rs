@@ -172,6 +172,7 @@ fn waiting(view: &RunView, said: &[Line]) -> Option<Question> {
             _ => false,
         })
     };
-    let asked = said.iter().rev().filter_map(|line| Question::of(&message(&line.json)?.content));
-    asked.filter(is_open).last()
+    let mut asked =
+        said.iter().rev().filter_map(|line| Question::of(&message(&line.json)?.content));
+    asked.find(is_open)
 }
