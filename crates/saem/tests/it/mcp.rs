@@ -80,7 +80,8 @@ impl Caller {
         let params = &body["params"];
         let mut request = self.request(reqwest::Method::POST);
         request = request.header("mcp-protocol-version", MODERN).header("mcp-method", method);
-        let name = params["name"].as_str().or(params["uri"].as_str());
+        let names = [&params["name"], &params["uri"], &params["taskId"]];
+        let name = names.iter().find_map(|name| name.as_str());
         if let Some(name) = name.filter(|_| method != "subscriptions/listen") {
             request = request.header("mcp-name", name);
         }
