@@ -14,12 +14,11 @@ use agent::model::{
 use agent::names::{SectionId, TenantId};
 use agent::ports::{Clock, Entropy, Journals, Ledger, PortError};
 use agent::price::PriceList;
-use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
 use agent::retrieval::Shingles;
 use anyhow::{Context, Result, bail, ensure};
 use engine::EngineError;
 use engine::chat::Library;
-use engine::research::{Calling, ResearchParts, Researcher, Told, Wanted};
+use engine::research::{ResearchParts, Researcher, Told, Wanted};
 use engine::search::SearchAnswer;
 use engine::tasks::Tasks;
 use futures_util::future::BoxFuture;
@@ -182,22 +181,8 @@ impl World {
         self.model.assessed.store(0, Ordering::Relaxed);
         self.model.asked.store(0, Ordering::Relaxed);
         self.shelf.asked.store(0, Ordering::Relaxed);
-        let wanted = Wanted {
-            question: QUESTION.to_owned(),
-            sources: vec![],
-            principal: "owner".to_owned(),
-            calling: Calling::Forbidden,
-            approval: Approval::Given,
-            chooser: Chooser::Rules,
-            limits: RunLimits::default(),
-            budget: RunBudget::default(),
-            answer_seconds: None,
-            hops: 0,
-            basis: None,
-            conversation: None,
-        };
         let tenant = TenantId::local();
-        let mut following = self.researcher.begin(&tenant, wanted).await?;
+        let mut following = self.researcher.begin(&tenant, Wanted::unattended(QUESTION)).await?;
         let report = loop {
             match following.next().await.context("the run went away")? {
                 Told::Said(_) => {}

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Places;
 use crate::peer::{Peer, number};
-use crate::report::{median, result, rounded, say};
+use crate::report::{judged, median, result, rounded, say};
 use crate::saem::{Saem, Server, fresh_folder};
 use crate::talk::{Played, SESSIONS, Talk};
 use crate::usage;
@@ -208,20 +208,16 @@ impl Figures {
 
     /// Says how the figures stand to what is wanted of them.
     fn compare(&self) {
-        let told = |name: &str, figure: f64, is_met: bool, bar: &str| {
-            let mark = if is_met { "met" } else { "NOT met" };
-            say(&format!("{name}: {figure} (wanted: {bar}; {mark})"));
-        };
         let beyond = self.saem_cpu_ms_beyond_exchange;
-        told("CPU of a turn beyond a bare exchange, ms", beyond, beyond <= 0.8, "at most 0.8");
+        judged("CPU of a turn beyond a bare exchange, ms", beyond, beyond <= 0.8, "at most 0.8");
         for peer in &self.peers {
             let name = format!("CPU of {} by Saem's", peer.peer);
-            told(&name, peer.ratio, peer.ratio >= 15.0, "at least 15");
+            judged(&name, peer.ratio, peer.ratio >= 15.0, "at least 15");
         }
         let rate = self.saem_turns_per_second_at_64;
-        told("turns/s of 64 sessions", rate, rate >= 800.0, "at least 800");
+        judged("turns/s of 64 sessions", rate, rate >= 800.0, "at least 800");
         let resident = self.saem_resident_mebibytes;
-        told("resident, MiB", resident, resident < 100.0, "less than 100");
+        judged("resident, MiB", resident, resident < 100.0, "less than 100");
     }
 }
 

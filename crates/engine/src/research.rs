@@ -88,6 +88,27 @@ pub struct Wanted {
     pub conversation: Option<String>,
 }
 
+impl Wanted {
+    /// A question of the owner's while nobody is there: the plan is followed at once, and nobody is called.
+    #[must_use]
+    pub fn unattended(question: &str) -> Self {
+        Self {
+            question: question.to_owned(),
+            sources: Vec::new(),
+            principal: "owner".to_owned(),
+            calling: Calling::Forbidden,
+            approval: Approval::Given,
+            chooser: Chooser::Rules,
+            limits: RunLimits::default(),
+            budget: RunBudget::default(),
+            answer_seconds: None,
+            hops: 0,
+            basis: None,
+            conversation: None,
+        }
+    }
+}
+
 /// Whether tools and agents may be called for somebody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calling {

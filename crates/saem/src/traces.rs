@@ -84,6 +84,7 @@ pub(crate) fn traces(settings: &Telemetry) -> Result<Option<(Traces, Sender)>> {
     _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
+        .http1_only()
         .timeout(SEND_TIME_MAX)
         .default_headers(headers)
         .build()?;

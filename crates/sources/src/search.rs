@@ -313,17 +313,9 @@ impl Searches for WebSearches {
         provider: &'a ProviderId,
         query: &'a str,
         results_max: u32,
+        freshness: Freshness,
     ) -> BoxFuture<'a, Result<Searched, Failure>> {
-        Box::pin(self.ask(provider, query, results_max, Freshness::MayBeRemembered))
-    }
-
-    fn search_anew<'a>(
-        &'a self,
-        provider: &'a ProviderId,
-        query: &'a str,
-        results_max: u32,
-    ) -> BoxFuture<'a, Result<Searched, Failure>> {
-        Box::pin(self.ask(provider, query, results_max, Freshness::MustBeFresh))
+        Box::pin(self.ask(provider, query, results_max, freshness))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Later, PortError};
 use crate::identity::Timestamp;
 use crate::names::TenantId;
 use crate::price::Cost;
-use crate::research::call::Failure;
+use crate::research::call::{Failure, Freshness};
 use crate::research::journal::{Entry, Steering};
 use crate::research::message::{ProviderId, Uuid};
 use crate::research::order::{Basis, Order, Provider};
@@ -166,14 +166,6 @@ pub trait Searches: Send + Sync {
         provider: &'a ProviderId,
         query: &'a str,
         results_max: u32,
+        freshness: Freshness,
     ) -> BoxFuture<'a, Result<Searched, Failure>>;
-    /// The same, past whatever is remembered of earlier searches.
-    fn search_anew<'a>(
-        &'a self,
-        provider: &'a ProviderId,
-        query: &'a str,
-        results_max: u32,
-    ) -> BoxFuture<'a, Result<Searched, Failure>> {
-        self.search(provider, query, results_max)
-    }
 }

@@ -163,10 +163,7 @@ async fn search(
         let why = format!("{provider} cannot be searched here");
         return Err(Failure::new(ErrorType::InternalError, why));
     };
-    let asking = match freshness {
-        Freshness::MayBeRemembered => searches.search(provider, query, results_max),
-        Freshness::MustBeFresh => searches.search_anew(provider, query, results_max),
-    };
+    let asking = searches.search(provider, query, results_max, freshness);
     let found = asking.instrument(span).await?;
     *cost = found.cost;
     Ok(Outcome::Found { hits: found.hits })

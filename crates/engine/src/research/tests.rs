@@ -160,6 +160,7 @@ impl Searches for Web {
         _provider: &'a ProviderId,
         _query: &'a str,
         _results_max: u32,
+        _freshness: Freshness,
     ) -> BoxFuture<'a, Result<Searched, Failure>> {
         let address = "https://web.example/alerts".to_owned();
         let hit = Hit {
@@ -237,20 +238,8 @@ impl World {
 }
 
 fn wanted(approval: Approval) -> Wanted {
-    Wanted {
-        question: "How do budget alerts work and what do they cost?".to_owned(),
-        sources: vec![],
-        principal: "owner".to_owned(),
-        calling: Calling::Allowed,
-        approval,
-        chooser: Chooser::Rules,
-        limits: RunLimits::default(),
-        budget: RunBudget::default(),
-        answer_seconds: None,
-        hops: 0,
-        basis: None,
-        conversation: None,
-    }
+    let question = "How do budget alerts work and what do they cost?";
+    Wanted { calling: Calling::Allowed, approval, ..Wanted::unattended(question) }
 }
 
 /// All that is told, and how it ended.

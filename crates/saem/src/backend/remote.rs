@@ -339,6 +339,7 @@ fn builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         // Credentials go to the server that was named and nowhere else.
         .redirect(reqwest::redirect::Policy::none())
+        .http1_only()
         .connect_timeout(CONNECT_WAIT_MAX)
         .read_timeout(SILENCE_MAX)
 }

@@ -86,6 +86,49 @@ pub(crate) fn report(output: &std::process::Output) -> Value {
     last["report"].clone()
 }
 
+/// What makes this model Saem's.
+pub(crate) fn environment(model: &ModelServer) -> [(&str, &str); 2] {
+    [("SAEM_MODELS_BASE_URL", &model.base_url), ("SAEM_MODELS_MODEL", "gpt-5-nano")]
+}
+
+/// Kills runs of these arguments, each after one write more than the last: all come to the same report, and ask the model as
+/// often as a run that nobody kills.
+pub(crate) fn outlives_every_write(
+    world: &World,
+    model: &ModelServer,
+    arguments: &[&str],
+    asked: usize,
+    expected: &Value,
+) {
+    let environment = environment(model);
+    let newest = || world.json(&["research", "--list"]).remove(0);
+    let mut last = newest()["id"].clone();
+    for (kills, count) in (1..WRITES_MAX).enumerate() {
+        let before = model.requests().len();
+        let point = format!("store.after_commit:{count}");
+        let killed =
+            world.run_with(arguments, &[&environment[..], &[("SAEM_FAILPOINT", &point)]].concat());
+        if killed.status.success() {
+            assert!(kills > 5, "{kills}");
+            return;
+        }
+        assert_eq!(killed.status.signal(), Some(6), "{}", shown(&killed));
+        let newest = newest();
+        let is_begun = newest["id"] != last;
+        last = newest["id"].clone();
+        // One that has ended lacks nothing but the end of its process.
+        if is_begun && newest["state"] == "unfinished" {
+            let id = last.as_str().unwrap();
+            let resumed = world.run_with(&["research", "--resume", id, "--json"], &environment);
+            assert!(resumed.status.success(), "{}", shown(&resumed));
+            assert_eq!(lasting(&report(&resumed)), *expected, "killed at write {count}");
+        }
+        let wanted = if is_begun { asked } else { 0 };
+        assert_eq!(model.requests().len() - before, wanted, "killed at write {count}");
+    }
+    panic!("the run does not end");
+}
+
 #[test]
 fn a_report_without_a_model_quotes_the_documents_word_for_word() {
     let world = library();
@@ -144,44 +187,11 @@ fn a_budget_ends_in_a_report_that_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_killed_at_any_place_of_its_journal_goes_on_and_asks_nothing_twice() {
     let model = ModelServer::answering(Duration::ZERO, played).await;
-    let base_url = model.base_url.clone();
-    let environment =
-        [("SAEM_MODELS_BASE_URL", base_url.as_str()), ("SAEM_MODELS_MODEL", "gpt-5-nano")];
     let world = library();
     let arguments = ["research", QUESTION, "--yes", "--json"];
-    let whole = world.run_with(&arguments, &environment);
+    let whole = world.run_with(&arguments, &environment(&model));
     assert!(whole.status.success(), "{}", shown(&whole));
     let expected = lasting(&report(&whole));
     let asked = model.requests().len();
-    let mut last = world.json(&["research", "--list"]).remove(0)["id"].clone();
-    for (kills, count) in (1..WRITES_MAX).enumerate() {
-        let before = model.requests().len();
-        let point = format!("store.after_commit:{count}");
-        let killed =
-            world.run_with(&arguments, &[&environment[..], &[("SAEM_FAILPOINT", &point)]].concat());
-        if killed.status.success() {
-            assert!(kills > 5, "{kills}");
-            return;
-        }
-        assert_eq!(killed.status.signal(), Some(6), "{}", shown(&killed));
-        let runs = world.json(&["research", "--list"]);
-        let newest = runs.first().unwrap();
-        let is_begun = newest["id"] != last;
-        last = newest["id"].clone();
-        if !is_begun {
-            assert_eq!(model.requests().len(), before, "killed at write {count}");
-            continue;
-        }
-        if newest["state"] != "unfinished" {
-            // It had ended, and only the end of the process was missing.
-            assert_eq!(model.requests().len() - before, asked, "killed at write {count}");
-            continue;
-        }
-        let id = newest["id"].as_str().unwrap();
-        let resumed = world.run_with(&["research", "--resume", id, "--json"], &environment);
-        assert!(resumed.status.success(), "{}", shown(&resumed));
-        assert_eq!(lasting(&report(&resumed)), expected, "killed at write {count}");
-        assert_eq!(model.requests().len() - before, asked, "killed at write {count}");
-    }
-    panic!("the run does not end");
+    outlives_every_write(&world, &model, &arguments, asked, &expected);
 }

@@ -1,20 +1,18 @@
 //! Runs that stand on a finished one: a question that follows its report, and one step done anew, also after `kill -9`.
 
-use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::model_server::ModelServer;
 
-use crate::research::{QUESTION, lasting, library, played, report};
+use crate::research::{
+    QUESTION, environment, lasting, library, outlives_every_write, played, report,
+};
 use crate::tenants::key;
 use crate::world::{Served, World, answer, shown};
 
 const MAIL: &str = "Do budget alerts go to the owner by mail?";
-
-/// Writes after which every run here has ended.
-const WRITES_MAX: u32 = 200;
 
 /// The id of the run that was begun last.
 fn last_run(world: &World) -> String {
@@ -67,9 +65,7 @@ fn a_step_is_done_anew_on_the_command_line() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_done_anew_that_is_killed_at_any_place_of_its_journal_asks_nothing_twice() {
     let model = ModelServer::answering(Duration::ZERO, played).await;
-    let base_url = model.base_url.clone();
-    let environment =
-        [("SAEM_MODELS_BASE_URL", base_url.as_str()), ("SAEM_MODELS_MODEL", "gpt-5-nano")];
+    let environment = environment(&model);
     let world = library();
     let whole = world.run_with(&["research", QUESTION, "--yes"], &environment);
     assert!(whole.status.success(), "{}", shown(&whole));
@@ -82,29 +78,7 @@ async fn a_step_done_anew_that_is_killed_at_any_place_of_its_journal_asks_nothin
     // The plan is kept: a judge and two sections are asked for.
     let asked = model.requests().len() - before;
     assert_eq!(asked, 3);
-    let mut last = last_run(&world);
-    for (kills, count) in (1..WRITES_MAX).enumerate() {
-        let before = model.requests().len();
-        let point = format!("store.after_commit:{count}");
-        let killed =
-            world.run_with(&arguments, &[&environment[..], &[("SAEM_FAILPOINT", &point)]].concat());
-        if killed.status.success() {
-            assert!(kills > 5, "{kills}");
-            return;
-        }
-        assert_eq!(killed.status.signal(), Some(6), "{}", shown(&killed));
-        let newest = world.json(&["research", "--list"]).remove(0);
-        let is_begun = newest["id"] != json!(last);
-        last = newest["id"].as_str().unwrap().to_owned();
-        if is_begun && newest["state"] == "unfinished" {
-            let resumed = world.run_with(&["research", "--resume", &last, "--json"], &environment);
-            assert!(resumed.status.success(), "{}", shown(&resumed));
-            assert_eq!(lasting(&report(&resumed)), expected, "killed at write {count}");
-        }
-        let expected_calls = if is_begun { asked } else { 0 };
-        assert_eq!(model.requests().len() - before, expected_calls, "killed at write {count}");
-    }
-    panic!("the run does not end");
+    outlives_every_write(&world, &model, &arguments, asked, &expected);
 }
 
 /// Asks with a key.

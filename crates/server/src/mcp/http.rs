@@ -130,18 +130,20 @@ impl Endpoint {
         // The caller is known; nothing behind here needs what it has proven itself with, and nothing can log it.
         parts.headers.remove(AUTHORIZATION);
         parts.headers.remove("x-api-key");
-        let message = if parts.method == Method::POST {
+        let (message, list) = if parts.method == Method::POST {
             let input::Bytes(bytes) = input::Bytes::from_request(Request::new(body), &()).await?;
-            if let Some(scope) = self.missing_scope(&bytes, &caller) {
+            let head = Head::read(&bytes);
+            let missing = head.as_ref().and_then(|head| self.missing_scope(head, &caller));
+            if let Some(scope) = missing {
                 let problem = server.identity.lacks(scope);
                 return Err(server.identity.challenged(problem, &[Scope::Read, scope], MCP_PATH));
             }
             self.check_room(&parts.headers).await?;
-            bytes
+            let list = head.and_then(|head| ListAsked::read(&parts.headers, head.method, &bytes));
+            (bytes, list)
         } else {
-            Bytes::new()
+            (Bytes::new(), None)
         };
-        let list = ListAsked::read(&parts.headers, &message);
         if let Some(written) = list.as_ref().and_then(|list| self.lists.find(list)) {
             return Ok(written.map(Body::from));
         }
@@ -173,11 +175,10 @@ impl Endpoint {
 
     /// What a call needs that its caller does not have. It is looked for before the call is made, so that the answer can
     /// say so in the way of HTTP: a client then knows what to ask its issuer for.
-    pub(super) fn missing_scope(&self, message: &[u8], caller: &Principal) -> Option<Scope> {
-        // What is no call, or no JSON, is answered by whoever reads it all.
-        let head: Head<'_> = serde_json::from_slice(message).ok()?;
-        let name = head.params.filter(|_| head.method == "tools/call")?.name?;
-        let scope = self.shared.tool(&name)?.scope(&name);
+    pub(super) fn missing_scope(&self, head: &Head<'_>, caller: &Principal) -> Option<Scope> {
+        let params = head.params.as_ref().filter(|_| head.method == "tools/call");
+        let name = params?.name.as_ref()?;
+        let scope = self.shared.tool(name)?.scope(name);
         (!caller.may(scope)).then_some(scope)
     }
 
@@ -230,12 +231,19 @@ impl Endpoint {
     }
 }
 
-/// As much of a message as says which tool it calls.
+/// As much of a message as says what it asks for, and which tool it calls.
 #[derive(Deserialize)]
-struct Head<'a> {
-    method: &'a str,
+pub(super) struct Head<'a> {
+    pub(super) method: &'a str,
     #[serde(borrow)]
     params: Option<Named<'a>>,
+}
+
+impl<'a> Head<'a> {
+    /// What has none is answered by whoever reads it all.
+    pub(super) fn read(message: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(message).ok()
+    }
 }
 
 #[derive(Deserialize)]

@@ -46,14 +46,17 @@ struct Message {
 
 impl ListAsked {
     /// The request, if it is one for a list outside of any session.
-    pub(super) fn read(headers: &HeaderMap, message: &[u8]) -> Option<Self> {
+    pub(super) fn read(headers: &HeaderMap, method: &str, message: &[u8]) -> Option<Self> {
         // A session may have ended since.
-        if message.len() > REQUEST_BYTES_MAX || headers.contains_key(SESSION_ID) {
+        if !LISTS.contains(&method)
+            || message.len() > REQUEST_BYTES_MAX
+            || headers.contains_key(SESSION_ID)
+        {
             return None;
         }
         let message: Message = serde_json::from_slice(message).ok()?;
         let is_id = message.id.is_i64() || message.id.is_string();
-        if !is_id || message.jsonrpc != "2.0" || !LISTS.contains(&message.method.as_str()) {
+        if !is_id || message.jsonrpc != "2.0" {
             return None;
         }
         let mut key = format!("{}\n{}", message.method, message.params);
@@ -103,6 +106,7 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::http::Head;
 
     const LIST: &str =
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{"a":1}}}"#;
@@ -115,7 +119,12 @@ mod tests {
     }
 
     fn asked(message: &str) -> Option<ListAsked> {
-        ListAsked::read(&headers("2026-07-28"), message.as_bytes())
+        asked_with(&headers("2026-07-28"), message)
+    }
+
+    fn asked_with(headers: &HeaderMap, message: &str) -> Option<ListAsked> {
+        let head = Head::read(message.as_bytes())?;
+        ListAsked::read(headers, head.method, message.as_bytes())
     }
 
     fn answer(body: &'static str) -> Response<Bytes> {
@@ -136,7 +145,7 @@ mod tests {
             let expected = format!(r#"{{"jsonrpc":"2.0","id":{shown},"result":{{"tools":[]}}}}"#);
             assert_eq!(found.body(), expected.as_bytes());
         }
-        let same = ListAsked::read(&headers("2025-11-25"), LIST.as_bytes()).unwrap();
+        let same = asked_with(&headers("2025-11-25"), LIST).unwrap();
         assert!(lists.find(&same).is_none(), "another version has another answer");
         assert!(lists.find(&asked(&LIST.replace("\"a\":1", "\"a\":2")).unwrap()).is_none());
     }
@@ -155,7 +164,7 @@ mod tests {
         }
         let mut of_session = headers("2025-11-25");
         of_session.insert(SESSION_ID, HeaderValue::from_static("x"));
-        assert!(ListAsked::read(&of_session, LIST.as_bytes()).is_none());
+        assert!(asked_with(&of_session, LIST).is_none());
         let lists = Lists::default();
         let failed = answer(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32600}}"#);
         lists.keep(asked(LIST).unwrap(), &failed);

@@ -24,7 +24,7 @@ use crate::guard::{Caller, Shutdown, Standing};
 use crate::identity::jwt::MCP_PATH;
 use crate::input::{self, Query};
 use crate::mcp::Mcp;
-use crate::mcp::http::{MESSAGE_BYTES_MAX, STANDING_INTERVAL};
+use crate::mcp::http::{Head, MESSAGE_BYTES_MAX, STANDING_INTERVAL};
 use crate::problem::Problem;
 use crate::routes::{Access, Route};
 
@@ -181,7 +181,9 @@ impl Streams {
                 .await?;
         // One message is one line.
         let mut line = message.to_string().into_bytes();
-        if let Some(scope) = self.mcp.endpoint.missing_scope(&line, caller) {
+        let head = Head::read(&line);
+        let missing = head.and_then(|head| self.mcp.endpoint.missing_scope(&head, caller));
+        if let Some(scope) = missing {
             let problem = server.identity.lacks(scope);
             return Err(server.identity.challenged(problem, &[Scope::Read, scope], MCP_PATH));
         }

@@ -41,7 +41,10 @@ fn searches(server: &Server, kind: ProviderKind) -> WebSearches {
 
 async fn ask(server: &Server, kind: ProviderKind) -> Result<Vec<Hit>, Failure> {
     let id = kind.id().unwrap();
-    searches(server, kind).search(&id, "budget alerts", 5).await.map(|found| found.hits)
+    searches(server, kind)
+        .search(&id, "budget alerts", 5, Freshness::MayBeRemembered)
+        .await
+        .map(|found| found.hits)
 }
 
 /// What a provider makes of these bytes.
@@ -374,7 +377,11 @@ async fn a_page_that_arxiv_has_lost_is_asked_for_again() {
     let mut searches = searches(&server, ProviderKind::Arxiv);
     // At no pace: nobody waits here.
     searches.providers.get_mut(&ProviderId::arxiv()).unwrap().bucket = Mutex::new(Bucket::new(0));
-    let hits = searches.search(&ProviderId::arxiv(), "budget", 5).await.unwrap().hits;
+    let hits = searches
+        .search(&ProviderId::arxiv(), "budget", 5, Freshness::MayBeRemembered)
+        .await
+        .unwrap()
+        .hits;
     assert_eq!((hits.len(), asked.load(Ordering::SeqCst)), (1, 3));
 }
 
@@ -384,9 +391,12 @@ async fn a_provider_without_its_key_says_so_and_asks_nobody() {
     let mut searches = searches(&server, ProviderKind::Brave);
     let id = ProviderKind::Brave.id().unwrap();
     searches.providers.get_mut(&id).unwrap().settings.key = None;
-    let failure = searches.search(&id, "budget", 5).await.unwrap_err();
+    let failure = searches.search(&id, "budget", 5, Freshness::MayBeRemembered).await.unwrap_err();
     assert!(failure.message.contains("needs a key"), "{failure:?}");
-    let unknown = searches.search(&ProviderId::local(), "budget", 5).await.unwrap_err();
+    let unknown = searches
+        .search(&ProviderId::local(), "budget", 5, Freshness::MayBeRemembered)
+        .await
+        .unwrap_err();
     assert!(unknown.message.contains("not set up"), "{unknown:?}");
     assert_eq!(server.connections(), 0);
     assert_eq!(format!("{:?}", ProviderKey::new("secret-key")), "[hidden]");
@@ -403,14 +413,15 @@ async fn a_search_says_what_it_costs_and_costs_nothing_the_second_time() {
     let mut searches = searches(&server, ProviderKind::Exa);
     searches.cache = Cache::open(&folder, Timestamp(0));
     let id = ProviderKind::Exa.id().unwrap();
-    let first = searches.search(&id, "Budget  alerts", 5).await.unwrap();
+    let first =
+        searches.search(&id, "Budget  alerts", 5, Freshness::MayBeRemembered).await.unwrap();
     assert_eq!(first.cost, Cost::from_dollars(0.007));
-    let again = searches.search(&id, "budget alerts", 5).await.unwrap();
+    let again = searches.search(&id, "budget alerts", 5, Freshness::MayBeRemembered).await.unwrap();
     assert_eq!((again.hits, again.cost), (first.hits, Cost::default()));
     assert_eq!(server.heads().len(), 1);
-    searches.search(&id, "budget alerts", 6).await.unwrap();
+    searches.search(&id, "budget alerts", 6, Freshness::MayBeRemembered).await.unwrap();
     assert_eq!(server.heads().len(), 2);
-    let anew = searches.search_anew(&id, "budget alerts", 5).await.unwrap();
+    let anew = searches.search(&id, "budget alerts", 5, Freshness::MustBeFresh).await.unwrap();
     assert_eq!((server.heads().len(), anew.cost), (3, Cost::from_dollars(0.007)));
     std::fs::remove_dir_all(folder).unwrap();
 }

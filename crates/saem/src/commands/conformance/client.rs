@@ -223,7 +223,8 @@ impl Browser for NoPerson {
     fn visit<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
             let plain = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-            let client = plain.no_proxy().build().map_err(|error| error.to_string())?;
+            let client =
+                plain.no_proxy().http1_only().build().map_err(|error| error.to_string())?;
             let answer = client.get(address).send().await.map_err(|error| error.to_string())?;
             let place = answer.headers().get(reqwest::header::LOCATION);
             let place = place.and_then(|place| place.to_str().ok()).map(str::to_owned);

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use agent::names::TenantId;
 use agent::research::citation::locate;
 use agent::research::message::CheckVerdict;
-use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
 use agent::research::report::Report;
 use agent::research::run::Run;
 use anyhow::{Context, Result, bail};
-use engine::research::{Calling, Researcher, Told, Wanted};
+use engine::research::{Researcher, Told, Wanted};
 use futures_util::StreamExt;
 use serde_json::json;
 use tokio::time::Instant;
@@ -114,22 +114,19 @@ async fn ask(
     question: &HotpotQuestion,
     documents: &BTreeMap<String, String>,
 ) -> Result<Figures> {
-    let wanted = Wanted {
-        question: question.text.clone(),
-        sources: vec![],
-        principal: "owner".to_owned(),
-        calling: Calling::Forbidden,
-        approval: Approval::Given,
-        chooser: Chooser::Rules,
-        limits: RunLimits::default(),
-        budget: RunBudget::default(),
-        answer_seconds: None,
-        hops: 0,
-        basis: None,
-        conversation: None,
-    };
     let begun = Instant::now();
+    let (run, report) = reported(researcher, Wanted::unattended(&question.text)).await?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Figures { seconds, ..judged(question, &run, &report, documents) })
+}
+
+/// A run to its end, and what it came to.
+pub(super) async fn reported(
+    researcher: &Researcher,
+    wanted: Wanted,
+) -> Result<(Run, Arc<Report>)> {
     let tenant = TenantId::local();
+    let question = wanted.question.clone();
     let mut following = researcher.begin(&tenant, wanted).await?;
     let report = loop {
         match following.next().await {
@@ -137,13 +134,12 @@ async fn ask(
             Some(Told::Ended { report: Some(report), .. }) => break report,
             Some(Told::Failed(error)) => return Err(error.into()),
             Some(Told::Ended { report: None, .. } | Told::Left) | None => {
-                bail!("{:?} has no report", question.text)
+                bail!("{question:?} has no report")
             }
         }
     };
-    let seconds = begun.elapsed().as_secs_f64();
     let run = researcher.run(&tenant, following.id).await?.context("the run is gone")?;
-    Ok(Figures { seconds, ..judged(question, &run, &report, documents) })
+    Ok((run, report))
 }
 
 fn judged(

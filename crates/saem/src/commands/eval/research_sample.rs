@@ -6,18 +6,18 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use agent::names::TenantId;
 use agent::research::citation::locate;
 use agent::research::message::CheckVerdict;
-use agent::research::order::{Approval, Chooser, RunBudget, RunLimits};
+use agent::research::order::RunLimits;
 use agent::research::report::{Citation, Report};
 use agent::research::run::Run;
-use anyhow::{Context, Result, bail};
-use engine::research::{Calling, Researcher, Told, Wanted};
+use anyhow::{Context, Result};
+use engine::research::Wanted;
 use extract::{Hint, Limits};
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::research::reported;
 use super::sets::{self, Set};
 use super::{Scratch, fill};
 use crate::config::Config;
@@ -58,7 +58,8 @@ pub(super) async fn run(mut config: Config, output: &Output) -> Result<ExitCode>
     let mut invented = 0;
     for question in QUESTIONS {
         let begun = Instant::now();
-        let (run, report) = ask(&researcher, question).await?;
+        let wanted = Wanted { limits: LIMITS, ..Wanted::unattended(question) };
+        let (run, report) = reported(&researcher, wanted).await?;
         let found = judged(&run, &report, &documents);
         let seconds = begun.elapsed().as_secs_f64();
         bar.suspend(|| found.say(&run, &report, (model, seconds), output))?;
@@ -79,38 +80,6 @@ fn texts(set: &Set) -> Result<BTreeMap<String, String>> {
         Ok((document.source.clone(), extracted.text))
     };
     set.documents.iter().map(read).collect()
-}
-
-async fn ask(researcher: &Researcher, question: &str) -> Result<(Run, Report)> {
-    let wanted = Wanted {
-        question: question.to_owned(),
-        sources: vec![],
-        principal: "owner".to_owned(),
-        calling: Calling::Forbidden,
-        approval: Approval::Given,
-        chooser: Chooser::Rules,
-        limits: LIMITS,
-        budget: RunBudget::default(),
-        answer_seconds: None,
-        hops: 0,
-        basis: None,
-        conversation: None,
-    };
-    let tenant = TenantId::local();
-    let mut following = researcher.begin(&tenant, wanted).await?;
-    loop {
-        match following.next().await {
-            Some(Told::Said(_)) => {}
-            Some(Told::Ended { report: Some(_), .. }) => break,
-            Some(Told::Failed(error)) => return Err(error.into()),
-            Some(Told::Ended { report: None, .. } | Told::Left) | None => {
-                bail!("{question:?} has no report")
-            }
-        }
-    }
-    let run = researcher.run(&tenant, following.id).await?.context("the run is gone")?;
-    let report = run.report().cloned().context("the run has no report")?;
-    Ok((run, report))
 }
 
 /// What a report stands on.
