@@ -181,8 +181,10 @@ impl Rows {
 
     /// Takes a finding, unless its address is there already.
     fn add(&mut self, hit: Option<Hit>) {
-        let known = |hit: &Hit| self.hits.iter().any(|known| known.place == hit.place);
-        self.hits.extend(hit.filter(|hit| !known(hit)).into_iter().collect::<Vec<_>>());
+        let is_new = |hit: &Hit| self.hits.iter().all(|known| known.place != hit.place);
+        if let Some(hit) = hit.filter(is_new) {
+            self.hits.push(hit);
+        }
     }
 }
 

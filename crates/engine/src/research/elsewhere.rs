@@ -67,13 +67,12 @@ impl Elsewhere {
     /// Takes in what was written since, and gives it.
     async fn look(&mut self) -> Result<Vec<Entry>, EngineError> {
         let (journals, id) = (&self.parts.journals, self.live.id);
-        let absent = EngineError::Absent { what: "run" };
+        let absent = || EngineError::Absent { what: "run" };
         let length = journals.length(&self.tenant, id).await?;
-        if length.ok_or(absent)? == self.length {
+        if length.ok_or_else(absent)? == self.length {
             return Ok(Vec::new());
         }
-        let absent = EngineError::Absent { what: "run" };
-        let kept = journals.run(&self.tenant, id).await?.ok_or(absent)?;
+        let kept = journals.run(&self.tenant, id).await?.ok_or_else(absent)?;
         let known = usize::try_from(self.length).unwrap_or(usize::MAX);
         let new = kept.entries.iter().skip(known).cloned().collect();
         self.length = kept.entries.len() as u64;
