@@ -1,10 +1,12 @@
 //! What the machine gives: the time, chance, signals, and for tests a place to be interrupted at.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use agent::identity::Timestamp;
 use agent::ports::{Clock, Entropy, Failpoints, NoFailpoints, PortError};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The machine's clock.
 pub(crate) struct SystemClock;
@@ -30,18 +32,25 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// Waits for Ctrl-C or the request to end in good order.
-pub(crate) async fn asked_to_stop() {
-    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-    match terminate {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _heard = tokio::signal::ctrl_c().await;
+/// Hears Ctrl-C and the request to end in good order, from the moment it is made.
+pub(crate) struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    /// Needs a runtime; before this, either signal ends the process at once.
+    pub(crate) fn heard() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    pub(crate) async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
     }
 }

@@ -36,7 +36,7 @@ use super::demo_files::{self, DEMO_FILES, DEMO_MENU};
 use super::doctor::Patient;
 use crate::config::{self, Config};
 use crate::output::Output;
-use crate::system::{self, SystemClock, SystemEntropy};
+use crate::system::{StopSignals, SystemClock, SystemEntropy};
 use crate::wiring::a2a::{Audience, Wired};
 use crate::wiring::{self, Installation, copilot};
 
@@ -201,7 +201,7 @@ async fn run(
     let Door { listener, own_listener, tls, announced, .. } = door;
     take_up(&installation, &copilot, &wired, &research).await?;
     let stop = CancellationToken::new();
-    watch_signals(&installation, stop.clone());
+    watch_signals(&installation, stop.clone())?;
     watch_store(&installation, stop.clone());
     clean_up_nightly(&config, &installation, copilot, wired.service.clone());
     catalogue.keep_checking();
@@ -393,22 +393,24 @@ impl JwksSource for FetchedKeys {
 }
 
 /// The first signal ends things in good order, the second at once.
-fn watch_signals(installation: &Installation, stop: CancellationToken) {
+fn watch_signals(installation: &Installation, stop: CancellationToken) -> Result<()> {
+    let mut signals = StopSignals::heard().context("the signals to stop cannot be heard")?;
     let done = installation.tasks().stopping();
     installation.tasks().spawn(async move {
         tokio::select! {
             () = done.cancelled() => return,
-            () = system::asked_to_stop() => stop.cancel(),
+            () = signals.asked() => stop.cancel(),
         }
         tracing::info!("stopping; a second signal ends at once");
         tokio::select! {
             () = done.cancelled() => {}
-            () = system::asked_to_stop() => {
+            () = signals.asked() => {
                 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait")]
                 std::process::exit(130);
             }
         }
     });
+    Ok(())
 }
 
 /// A store that broke cannot be trusted any more: the process ends, and the next one opens what is on disk.

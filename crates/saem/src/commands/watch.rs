@@ -15,7 +15,7 @@ use super::files::{Found, Roots};
 use super::ingest::{Manner, Report, load_files, tell};
 use crate::backend::Backend;
 use crate::output::Output;
-use crate::system;
+use crate::system::StopSignals;
 use crate::wiring::Installation;
 
 /// Paths that are remembered one by one; beyond that everything is looked at anew.
@@ -76,7 +76,8 @@ impl Watch {
         known: Vec<Found>,
         output: &Output,
     ) -> Result<()> {
-        let mut stop = Box::pin(system::asked_to_stop());
+        let mut signals = StopSignals::heard().context("the signals to stop cannot be heard")?;
+        let mut stop = Box::pin(signals.asked());
         let mut known: BTreeSet<Found> = known.into_iter().collect();
         output.line("watching; Ctrl-C ends it")?;
         loop {

@@ -46,8 +46,8 @@ const SESSION_IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 /// How often it is asked whether the caller of an open stream still is one.
 pub(super) const STANDING_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long a stream may take for its last words when the server is to end.
-const GOODBYE_MAX: Duration = Duration::from_secs(1);
+/// How long the stream of a call may take for its last words when the server is to end.
+const GOODBYE_MAX: Duration = Duration::from_secs(5);
 
 /// Bytes of the tag that binds a session to its caller.
 const TAG_BYTES: usize = 16;
@@ -149,6 +149,9 @@ impl Endpoint {
         }
         let request = ::http::Request::from_parts(parts, Full::new(message));
         let is_goodbye = request.method() == Method::DELETE;
+        // A stream that nothing was asked on has no last words to wait for.
+        let goodbye_max =
+            if request.method() == Method::GET { Duration::ZERO } else { GOODBYE_MAX };
         let mut answer = self.service.handle(request).await;
         if let Some(list) = list
             && answer.body().size_hint().exact().is_some()
@@ -170,7 +173,7 @@ impl Endpoint {
         }
         let unbuffered = HeaderName::from_static("x-accel-buffering");
         answer.headers_mut().insert(unbuffered, HeaderValue::from_static("no"));
-        Ok(answer.map(|body| watched(body, standing, shutdown)))
+        Ok(answer.map(|body| watched(body, standing, shutdown, goodbye_max)))
     }
 
     /// What a call needs that its caller does not have. It is looked for before the call is made, so that the answer can
@@ -255,10 +258,15 @@ struct Named<'a> {
 type Inner = BoxBody<Bytes, Infallible>;
 
 /// A stream that ends when the server does, or when its caller is none any more.
-fn watched(body: Inner, standing: Option<Standing>, shutdown: Option<Shutdown>) -> Body {
+fn watched(
+    body: Inner,
+    standing: Option<Standing>,
+    shutdown: Option<Shutdown>,
+    goodbye_max: Duration,
+) -> Body {
     let pulse = Pulse::every(STANDING_INTERVAL);
     let shutdown = shutdown.map_or_else(CancellationToken::new, |shutdown| shutdown.0);
-    let watched = Watched { body, standing, shutdown, cut_at: None, pulse };
+    let watched = Watched { body, standing, shutdown, goodbye_max, cut_at: None, pulse };
     Body::from_stream(stream::unfold(watched, |mut watched| async move {
         let piece = watched.next().await?;
         Some((Ok::<_, Infallible>(piece), watched))
@@ -269,6 +277,7 @@ struct Watched {
     body: Inner,
     standing: Option<Standing>,
     shutdown: CancellationToken,
+    goodbye_max: Duration,
     /// Once the server is to end.
     cut_at: Option<Instant>,
     pulse: Pulse,
@@ -285,7 +294,7 @@ impl Watched {
                     }
                 }
                 () = self.shutdown.cancelled(), if self.cut_at.is_none() => {
-                    self.cut_at = Some(Instant::now() + GOODBYE_MAX);
+                    self.cut_at = Some(Instant::now() + self.goodbye_max);
                 }
                 () = cut(self.cut_at) => return None,
                 () = self.pulse.beat() => {

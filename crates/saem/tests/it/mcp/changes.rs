@@ -14,7 +14,9 @@ async fn until(stream: &mut reqwest::Response, is_it: impl Fn(&Value) -> bool) -
             if told.iter().any(&is_it) {
                 return told;
             }
-            let piece = stream.chunk().await.unwrap().expect("the stream goes on");
+            let piece = stream.chunk().await;
+            let piece = piece.unwrap_or_else(|error| panic!("{error:?} after {text}"));
+            let piece = piece.unwrap_or_else(|| panic!("the stream ended after {text}"));
             text.push_str(&String::from_utf8_lossy(&piece));
         }
     };
