@@ -4,6 +4,7 @@ import english from "./words/en.js";
 import english_agents from "./words/en_agents.js";
 import korean from "./words/ko.js";
 import korean_agents from "./words/ko_agents.js";
+import korean_server from "./words/ko_server.js";
 
 const en = { ...english, ...english_agents };
 const ko = { ...korean, ...korean_agents };
@@ -36,6 +37,37 @@ export function t(name, parts = {}) {
 export function named(group, name) {
   const known = `${group}.${name}`;
   return LANGUAGES[chosen][known] ?? en[known] ?? name;
+}
+
+/** Parts of what the server says that are its own words too; all others are names and numbers. */
+const WORDS = new Set(["place", "says", "snapshots", "why"]);
+const SENTENCES = korean_server.map(([english, korean]) => ({ is: sentence(english), names: parts(english), korean }));
+
+function parts(words) {
+  return [...words.matchAll(/\{(\w+)\}/g)].map((part) => part[1]);
+}
+
+function sentence(words) {
+  const plain = words.split(/\{\w+\}/).map((piece) => piece.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${plain.join("(.+?)")}$`, "s");
+}
+
+/** What the server said, in the person's language where that is known; its own words otherwise. */
+export function heard(words) {
+  if (chosen !== "ko" || !words) return words;
+  for (const { is, names, korean } of SENTENCES) {
+    const found = is.exec(words);
+    const part = (name) => (WORDS.has(name) ? heard : String)(found[names.indexOf(name) + 1]);
+    if (found) return particles(korean.replace(/\{(\w+)\}/g, (_, name) => part(name)));
+  }
+  // Several reasons are one line.
+  return words.includes("; ") ? words.split("; ").map(heard).join("; ") : words;
+}
+
+/** Of a particle that is written both ways, the one that fits the syllable before it. */
+function particles(words) {
+  return words.replace(/([가-힣])(을\(를\)|이\(가\)|은\(는\))/g, (_, before, both) =>
+    before + ((before.charCodeAt(0) - 0xac00) % 28 ? both[0] : both[2]));
 }
 
 const locale = () => (chosen === "ko" ? "ko-KR" : "en-GB");
@@ -80,5 +112,5 @@ export function ago(milliseconds) {
 export function said(problem) {
   if (problem.code === "unreachable") return t("problem.unreachable");
   if (problem.code === "broke_off") return t("problem.broke_off");
-  return [problem.detail || problem.title || problem.message, problem.action].filter(Boolean).join(" ");
+  return [problem.detail || problem.title || problem.message, problem.action].filter(Boolean).map(heard).join(" ");
 }

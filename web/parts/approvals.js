@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h } from "../dom.js";
 import { may, on, set } from "../store.js";
-import { named, number, t } from "../words.js";
+import { heard, named, number, t } from "../words.js";
 import { dialog, failed } from "./dialogs.js";
 
 const ASK_EVERY_MILLISECONDS = 1000;
@@ -60,7 +60,7 @@ const ASKED = {
     return [
       h("p", {}, t("approval.call", { server: question.server }), " ", h("code", {}, question.tool)),
       h("p", {}, h("span", { class: `badge ${question.effect}` }, named("effect", question.effect))),
-      question.reasons.length ? h("ul", { class: "reasons" }, question.reasons.map((reason) => h("li", {}, reason))) : null,
+      question.reasons.length ? h("ul", { class: "reasons" }, question.reasons.map((reason) => h("li", {}, heard(reason)))) : null,
       h("p", {}, t("approval.exactly")),
       h("pre", { tabindex: "0" }, JSON.stringify(question.arguments, null, 2)),
       answers(close, offered),

@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, icon, iconButton, set as put } from "../dom.js";
 import { may } from "../store.js";
-import { bytes, moment, number, t } from "../words.js";
+import { bytes, heard, moment, number, t } from "../words.js";
 import { failed, notice, shown, sure } from "./dialogs.js";
 
 export function documentView(id, section) {
@@ -34,7 +34,7 @@ function draw(document, sections, wanted) {
     h("header", { class: "document-head" }, h("h2", {}, document.title),
       may("write") && /^https?:\/\//i.test(document.source) ? iconButton("retry", t("documents.again"), () => fetchAgain(document), { text: true }) : null,
       may("write") ? iconButton("trash", t("app.delete"), () => remove(document), { text: true, class: "icon-button danger" }) : null),
-    document.reason ? h("p", { class: "trouble", role: "alert" }, document.reason) : null,
+    document.reason ? h("p", { class: "trouble", role: "alert" }, heard(document.reason)) : null,
     about(document),
     document.warnings.length ? h("section", {}, h("h3", {}, t("documents.warnings")), h("ul", {}, document.warnings.map((warning) => h("li", {}, warning)))) : null,
     sections.length ? h("div", { class: "two" }, tree, text) : null,
@@ -64,7 +64,7 @@ function about(document) {
 async function fetchAgain(document) {
   try {
     const job = await api.finished(await api.post("/api/documents", { url: document.source, collection: document.collection }));
-    if (job.state === "failed") notice(job.failures.map((failure) => failure.reason).join(" "), "bad");
+    if (job.state === "failed") notice(job.failures.map((failure) => heard(failure.reason)).join(" "), "bad");
     else notice(t(job.documents_unchanged ? "documents.unchanged" : "documents.done"));
   } catch (problem) {
     failed(problem);

@@ -1,7 +1,7 @@
 // One run: where it stands, what can be done with it, what its agents say, and its report once there is one.
 import * as api from "../api.js";
 import { h, set as put } from "../dom.js";
-import { named, number, said, t } from "../words.js";
+import { heard, named, number, said, t } from "../words.js";
 import { download, failed, line, sure } from "./dialogs.js";
 import { chain, followUp } from "./follow_up.js";
 import { LongTalk } from "./long_talk.js";
@@ -86,7 +86,7 @@ export class RunView {
   }
 
   #told(name, data) {
-    if (name === "failed") { put(this.lost, data.detail ?? ""); this.lost.hidden = false; }
+    if (name === "failed") { put(this.lost, heard(data.detail ?? "")); this.lost.hidden = false; }
     if (name !== "agent_message") { this.#settle(0); return; }
     // What comes twice over a cut was said once.
     if (data.seq <= (this.#messages.at(-1)?.seq ?? 0)) return;
@@ -202,7 +202,7 @@ export class RunView {
     const request = this.#messages.findLast((message) => message.content.action === "tool_approval" && message.content.request?.call === call)?.content.request;
     const say = (control) => this.#post("/control", { control, call });
     put(this.plan, h("section", { class: "card plan" }, h("h2", {}, t(`research.${word}`)),
-      request ? [h("p", {}, h("span", { class: "badge" }, request.provider), " ", request.reason), h("pre", { tabindex: "0" }, JSON.stringify(request.arguments, null, 2))] : h("p", {}, h("code", {}, call)),
+      request ? [h("p", {}, h("span", { class: "badge" }, request.provider), " ", heard(request.reason)), h("pre", { tabindex: "0" }, JSON.stringify(request.arguments, null, 2))] : h("p", {}, h("code", {}, call)),
       h("footer", {}, h("button", { type: "button", onclick: () => say("do_without") }, t("research.do_without")), h("button", { type: "button", class: "primary", onclick: () => say(word) }, t(`research.${word}_go`)))));
   }
 

@@ -1,6 +1,6 @@
 // What the agents of a run say, a line each: who, what, and what came of it.
 import { h, iconButton } from "../dom.js";
-import { named, number, share, t } from "../words.js";
+import { heard, named, number, share, t } from "../words.js";
 
 const VERDICTS = { verified: "good", similar: "warn", unsupported: "bad" };
 
@@ -42,8 +42,8 @@ export function standing(on) {
 }
 
 function fault(content) {
-  return [h("p", { class: "trouble" }, h("span", { class: "badge bad" }, named("error_type", content.error_type)), " ", content.error_message),
-    content.suggested_action ? h("p", { class: "quiet" }, content.suggested_action) : null,
+  return [h("p", { class: "trouble" }, h("span", { class: "badge bad" }, named("error_type", content.error_type)), " ", heard(content.error_message)),
+    content.suggested_action ? h("p", { class: "quiet" }, heard(content.suggested_action)) : null,
     content.recoverable ? h("p", { class: "quiet" }, t("research.recoverable")) : null, details(content.details)];
 }
 
@@ -74,7 +74,7 @@ const SAID = {
   quality_assessment: ({ quality_score: quality, relevance_score: relevance, coverage_score: coverage, feedback, needs_more_search: more, recommendations }) =>
     [h("p", {}, [["quality", quality], ["relevance", relevance], ["coverage", coverage]].map(([name, value]) => [h("span", { class: "badge" }, `${t(`research.${name}`)} ${share(value)}`), " "]),
       more ? h("span", { class: "badge warn" }, t("research.more")) : h("span", { class: "badge good" }, t("how.enough"))), feedback ? h("p", {}, feedback) : null, list(recommendations)],
-  additional_search: ({ reason, keywords }) => [h("p", {}, reason), h("p", {}, keywords.map((word) => [h("span", { class: "badge" }, word), " "]))],
+  additional_search: ({ reason, keywords }) => [h("p", {}, heard(reason)), h("p", {}, keywords.map((word) => [h("span", { class: "badge" }, word), " "]))],
   generate_answer: ({ suggested_structure: structure, approved_result_ids: ids }) => [h("p", {}, t("research.write_from", { count: number(ids.length) })), list(structure)],
   writing_progress: ({ current_section: section, sections_completed: done, total_sections: all }) => h("p", {}, t("research.writes", { section, done: number(done), all: number(all) })),
   review_draft: ({ sections, word_count: words }) => h("p", {}, t("research.draft", { sections: number(sections.length), words: number(words) })),
@@ -84,5 +84,5 @@ const SAID = {
   answer_completed: ({ total_sources: sources, word_count: words }) => h("p", {}, t("research.completed", { sources: number(sources), words: number(words) })),
   answer_ready: ({ stop_reason: why }) => h("p", {}, h("span", { class: "badge good" }, t("research.over")), " ", named("ended", why)),
   run_control: ({ control, instruction }) => h("p", {}, h("span", { class: "badge" }, named("control", control)), " ", instruction),
-  tool_approval: ({ request, decision }) => (request ? [h("p", {}, request.reason, " ", h("span", { class: "badge" }, request.provider)), details(request.arguments)] : h("p", {}, named("decision", decision?.approved ? "approve" : "refuse"))),
+  tool_approval: ({ request, decision }) => (request ? [h("p", {}, heard(request.reason), " ", h("span", { class: "badge" }, request.provider)), details(request.arguments)] : h("p", {}, named("decision", decision?.approved ? "approve" : "refuse"))),
 };

@@ -1,7 +1,7 @@
 // Putting documents in: files by drop or by choice, an address; each with how far it is and what went wrong.
 import * as api from "../api.js";
 import { h, icon, set as put } from "../dom.js";
-import { said, t } from "../words.js";
+import { heard, said, t } from "../words.js";
 
 /** Files that are sent at the same time: a browser has few connections. */
 const AT_ONCE = 3;
@@ -71,7 +71,7 @@ async function followed(line, send) {
     const accepted = await send();
     line.reading();
     const job = await api.finished(accepted);
-    const reasons = job.failures.map((failure) => failure.reason).join(" ");
+    const reasons = job.failures.map((failure) => heard(failure.reason)).join(" ");
     if (job.state === "failed" || reasons) line.ended("failed", "bad", reasons);
     else line.ended(job.documents_unchanged === job.documents_done && job.documents_done > 0 ? "unchanged" : "done", "good");
   } catch (problem) {

@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, set as put } from "../dom.js";
 import { Part } from "../store.js";
-import { moment, money, named, number, seconds, share, t } from "../words.js";
+import { heard, moment, money, named, number, seconds, share, t } from "../words.js";
 import { download, failed, shown } from "../parts/dialogs.js";
 import { bars, columns } from "../parts/plot.js";
 
@@ -110,7 +110,7 @@ class Activity extends Part {
 
 function callRow(call) {
   const kind = call.outcome === "done" ? "good" : call.outcome === "denied" || call.outcome === "cancelled" ? "warn" : "bad";
-  return h("tr", {}, h("td", {}, moment(call.at)), h("td", {}, h("code", {}, call.tool), call.reason ? h("p", { class: "quiet" }, call.reason) : null),
+  return h("tr", {}, h("td", {}, moment(call.at)), h("td", {}, h("code", {}, call.tool), call.reason ? h("p", { class: "quiet" }, heard(call.reason)) : null),
     h("td", {}, h("span", { class: `badge ${kind}` }, named("ending", call.outcome))), h("td", {}, seconds(call.milliseconds)), h("td", {}, call.principal));
 }
 

@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, icon, iconButton, set as put } from "../dom.js";
 import { Part, may } from "../store.js";
-import { named, number, t } from "../words.js";
+import { heard, named, number, t } from "../words.js";
 import { cardOf, healthBadge, standingBadge } from "../parts/agent.js";
 import { copy, dialog, failed, notice, shown, sure } from "../parts/dialogs.js";
 import { messageTo } from "../parts/message.js";
@@ -153,7 +153,7 @@ class Agents extends Part {
     const kinds = { up: "good", down: "bad", idle: "" };
     const state = h("span", { class: `badge ${kinds[agent.state]}` }, named("state", agent.state));
     const about = h("div");
-    const why = h("p", { class: "trouble", hidden: !agent.reason }, agent.reason);
+    const why = h("p", { class: "trouble", hidden: !agent.reason }, heard(agent.reason));
     const look = async () => {
       try {
         const reached = await api.get(`/api/agents/${api.id(agent.name)}`);
@@ -165,7 +165,7 @@ class Agents extends Part {
         state.textContent = named("state", "down");
         state.className = "badge bad";
         why.hidden = false;
-        put(why, problem.detail || problem.message);
+        put(why, heard(problem.detail || problem.message));
       }
     };
     return h("article", { class: "card agent" }, h("header", {}, h("h3", {}, agent.name), state), h("p", { class: "quiet" }, h("code", {}, agent.place)), why, about,

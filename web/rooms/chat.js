@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, iconButton, set as put } from "../dom.js";
 import { Part, get, set } from "../store.js";
-import { t } from "../words.js";
+import { heard, t } from "../words.js";
 import { attended, look } from "../parts/approvals.js";
 import { Composer } from "../parts/composer.js";
 import { failed, notice } from "../parts/dialogs.js";
@@ -223,7 +223,7 @@ class Chat extends Part {
   async #take(file) {
     try {
       const job = await api.finished(await api.upload(file, {}, () => {}));
-      if (job.state === "failed") notice(job.failures.map((failure) => failure.reason).join(" "), "bad");
+      if (job.state === "failed") notice(job.failures.map((failure) => heard(failure.reason)).join(" "), "bad");
       else notice(t("chat.dropped", { name: file.name }));
     } catch (problem) {
       failed(problem);

@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, icon, iconButton, set as put } from "../dom.js";
 import { Part, may } from "../store.js";
-import { ago, bytes, number, t } from "../words.js";
+import { ago, bytes, heard, number, t } from "../words.js";
 import { failed, notice, sure } from "../parts/dialogs.js";
 import { documentView } from "../parts/document.js";
 import { longList } from "../parts/long_list.js";
@@ -95,7 +95,7 @@ function row(document) {
   const is_ready = document.status === "ready";
   return h("a", { class: "document-row", href: `#/documents/${encodeURIComponent(document.id)}` },
     h("span", { class: "document-name" }, icon("documents"), h("span", {}, h("b", {}, document.title), h("small", {}, `${document.collection} · ${document.source}`))),
-    is_ready ? h("span", { class: "badge" }, document.doc_type) : h("span", { class: "badge bad", title: document.reason }, t("documents.failed")),
+    is_ready ? h("span", { class: "badge" }, document.doc_type) : h("span", { class: "badge bad", title: heard(document.reason) }, t("documents.failed")),
     h("span", {}, number(document.chunks)), h("span", {}, bytes(document.bytes)), h("span", {}, ago(document.ingested_at)));
 }
 

@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, icon, iconButton, set as put } from "../dom.js";
 import { Part, get, set } from "../store.js";
-import { choose, language, moment, said, t } from "../words.js";
+import { choose, heard, language, moment, said, t } from "../words.js";
 import { copy, dialog, failed, shown, sure } from "../parts/dialogs.js";
 
 const SCOPES = ["read", "write", "admin"];
@@ -18,7 +18,7 @@ class Settings extends Part {
         h("section", {}, h("h2", {}, t("settings.keys")), this.keys),
         h("section", {}, h("h2", {}, t("settings.audit")), this.audit))));
     shown(this.doctor, api.get("/api/doctor"), ({ findings }) => h("ul", { class: "findings" }, findings.map(({ what, well, says }) =>
-      h("li", { class: well ? "well" : "look" }, icon(well ? "check" : "how"), h("div", {}, h("b", {}, what), h("p", {}, says))))));
+      h("li", { class: well ? "well" : "look" }, icon(well ? "check" : "how"), h("div", {}, h("b", {}, heard(what)), h("p", {}, heard(says)))))));
     this.#keys();
     shown(this.audit, api.get("/api/audit"), ({ entries }) => (entries.length ? h("div", { class: "wide", tabindex: "0" }, h("table", { class: "log" },
       h("tbody", {}, entries.map((entry) => h("tr", {}, h("td", {}, moment(entry.at)), h("td", {}, entry.principal), h("td", {}, entry.action), h("td", {}, entry.object)))))) : h("p", { class: "quiet" }, t("app.none"))));

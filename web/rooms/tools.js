@@ -2,7 +2,7 @@
 import * as api from "../api.js";
 import { h, set as put } from "../dom.js";
 import { Part, may } from "../store.js";
-import { moment, named, number, said, t } from "../words.js";
+import { heard, moment, named, number, said, t } from "../words.js";
 import { attended } from "../parts/approvals.js";
 import { failed, notice, shown } from "../parts/dialogs.js";
 import { logIn, logOut, onLoggedIn } from "../parts/tool_login.js";
@@ -40,9 +40,9 @@ class Tools extends Part {
       h("header", {}, h("h3", {}, server.name), h("span", { class: `badge ${kinds[server.state] ?? ""}` }, named("state", server.state)), server.trusted ? h("span", { class: "badge" }, t("tools.trusted")) : null),
       h("code", { class: "launch", title: server.launch }, server.launch),
       server.state === "up" ? h("p", { class: "quiet" }, [server.version ? `MCP ${server.version}` : null, t("tools.count", { count: number(server.tools) })].filter(Boolean).join(" · ")) : null,
-      server.reason ? h("p", { class: "trouble" }, server.reason) : null,
+      server.reason ? h("p", { class: "trouble" }, heard(server.reason)) : null,
       this.#doors(server),
-      server.refused.length ? h("details", {}, h("summary", {}, t("tools.left_out")), h("ul", {}, server.refused.map((line) => h("li", {}, line)))) : null,
+      server.refused.length ? h("details", {}, h("summary", {}, t("tools.left_out")), h("ul", {}, server.refused.map((line) => h("li", {}, line.replace(/: (.*)$/s, (_, why) => `: ${heard(why)}`))))) : null,
       server.state === "off" ? null : h("details", { ontoggle: open }, h("summary", {}, t("tools.offers")), offers));
   }
 
@@ -104,7 +104,7 @@ class Tools extends Part {
       h("summary", {}, h("code", {}, tool.name), h("span", { class: `badge ${tool.effect === "changes" ? "warn" : ""}` }, named("effect", tool.effect)),
         is_off ? h("span", { class: "badge bad" }, named("standing", tool.standing)) : null, tool.findings.length ? h("span", { class: "badge warn" }, t("tools.findings")) : null),
       is_off ? h("p", { class: "trouble" }, t(tool.standing === "new" ? "tools.is_new" : "tools.drift"), " ", h("button", { type: "button", onclick: accept }, t("tools.accept"))) : null,
-      tool.findings.length ? h("ul", { class: "trouble" }, tool.findings.map((finding) => h("li", {}, finding))) : null,
+      tool.findings.length ? h("ul", { class: "trouble" }, tool.findings.map((finding) => h("li", {}, heard(finding)))) : null,
       h("p", { class: "described" }, tool.description),
       h("h4", {}, t("tools.schema")), h("pre", { tabindex: "0" }, JSON.stringify(tool.input_schema, null, 2)),
       is_off || !may("write") ? null : this.#trial(tool));

@@ -59,6 +59,7 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     file!("words/en_agents.js"),
     file!("words/ko.js"),
     file!("words/ko_agents.js"),
+    file!("words/ko_server.js"),
 ];
 
 #[cfg(test)]

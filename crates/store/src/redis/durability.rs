@@ -55,7 +55,7 @@ impl Durability {
     /// What an operator should know, a line each.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        let kind = if self.is_cluster { "a node of a cluster" } else { "one server" };
+        let kind = if self.is_cluster { ", a node of a cluster" } else { ", one server" };
         self.servers.iter().flat_map(|server| server.findings(kind)).collect()
     }
 }
@@ -89,7 +89,7 @@ impl ServerDurability {
         };
         let version = self.version.as_deref().unwrap_or("of an unknown version");
         vec![
-            note(false, format!("{version}, {kind}")),
+            note(false, format!("{version}{kind}")),
             self.log_finding(note),
             self.eviction_finding(note),
         ]
