@@ -7,6 +7,7 @@ use agent::ports::{Failpoints, NoFailpoints, PortError};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable};
 use tokio::sync::watch;
 
+use crate::keys::KeyShelf;
 use crate::migrations;
 use crate::tables;
 use crate::writer::{Health, Writer};
@@ -16,6 +17,7 @@ use crate::writer::{Health, Writer};
 pub struct Store {
     pub(crate) file: Arc<File>,
     pub(crate) writer: Writer,
+    pub(crate) shelf: KeyShelf,
 }
 
 /// Memory for a first look at the version: a few pages.
@@ -60,7 +62,7 @@ impl Store {
         let writer = Writer::start(Arc::clone(&file), options.failpoints).map_err(|error| {
             OpenError::Unusable { path: path.to_owned(), why: error.to_string() }
         })?;
-        Ok(Self { file, writer })
+        Ok(Self { file, writer, shelf: KeyShelf::default() })
     }
 
     /// How the writer is, now and whenever it changes.
