@@ -14,7 +14,9 @@ mod running;
 mod tests;
 
 use std::collections::HashSet;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use a2a::admission::{self, Target};
@@ -30,7 +32,9 @@ use agent::identity::Principal;
 use agent::ports::{
     AgentTasks, Clock, Entropy, HookKey, KeepTask, Outbox, PortError, Posts, TaskKey, TaskList,
 };
-use tokio::sync::{Semaphore, oneshot};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::sync::Semaphore;
 
 pub use self::asking::{ASK, RESEARCH, SEARCH, Saem, SaemParts};
 pub use self::executor::{Ended, Executor, Step, Teller, Work};
@@ -38,6 +42,7 @@ pub use self::live::Watching;
 
 use self::live::{Live, Lives};
 use self::record::Record;
+use self::running::Order;
 use crate::tasks::Tasks;
 
 /// How long an answer waits for its task: what takes longer is asked for again, streamed, or pushed.
@@ -152,6 +157,9 @@ impl TaskService {
             let resting = joined.watching.until_rest(joined.since);
             // Who waits longer is told how far it is.
             _ = tokio::time::timeout(ANSWER_WAIT_MAX, resting).await;
+        }
+        if let Some(record) = joined.watching.rested() {
+            return Ok(Sent::Task(record.machine.view(history_length, Artifacts::With)));
         }
         let (record, _) = self.load(&joined.key).await?;
         Ok(Sent::Task(record.machine.view(history_length, Artifacts::With)))
@@ -318,14 +326,13 @@ impl TaskService {
             record.set_hook(self.named_hook(push)?, version)?;
         }
         let live = self.inner.lives.of(&key);
-        let mut watching = Watching::new(self.clone(), key.clone(), Arc::clone(&live), version);
-        watching.start(told.clone());
         let since = told.sequence;
-        if !self.keep(&live, &key, &record, 0, vec![told]).await.map_err(failed)? {
+        let order = Order { principal, message, metadata };
+        let Some(watching) = self.work_anew(live, &key, version, (record, told), order).await?
+        else {
             // Only a client of 0.1 names tasks; it sent the same one twice at once.
             return Err(Error::violation("id", "is being made by another request"));
-        }
-        self.work(live, &key, (record, 1), principal, message, metadata);
+        };
         Ok(Begun::Task(Box::new(Joined { key, watching, since })))
     }
 
@@ -364,7 +371,7 @@ impl TaskService {
             _ if was_running && live.pass_on(message.clone()) => {}
             AcceptedKind::Resumes | AcceptedKind::Joins | AcceptedKind::Restarts => {
                 let loaded = self.load(&key).await?;
-                self.work(live, &key, loaded, principal, message, metadata);
+                self.work(live, &key, loaded, Order { principal, message, metadata });
             }
         }
         if record.machine.is_at_rest_since(since) {
@@ -380,8 +387,9 @@ impl TaskService {
     {
         for _ in 0..TRIES_MAX {
             let (mut record, revision) = self.load(key).await?;
-            let told = change(&mut record, self.now())?;
-            if self.keep(live, key, &record, revision, told).await.map_err(failed)? {
+            let told: Vec<Arc<Told>> =
+                change(&mut record, self.now())?.into_iter().map(Arc::new).collect();
+            if self.keep(live, key, &record, revision, &told).await.map_err(failed)? {
                 return Ok(record);
             }
         }
@@ -402,12 +410,12 @@ impl TaskService {
         key: &TaskKey,
         record: &Record,
         revision: u64,
-        told: Vec<Told>,
+        told: &[Arc<Told>],
     ) -> Result<bool, PortError> {
         let (machine, now) = (&record.machine, self.inner.parts.clock.now());
         let task = machine.task();
         let kept = u64::try_from(self.inner.rules.kept.as_millis()).unwrap_or(u64::MAX);
-        let notices = record.notices(&told);
+        let notices = record.notices(told);
         let hooks: HashSet<String> = notices.iter().map(|notice| notice.hook.clone()).collect();
         let keep = KeepTask {
             key: key.clone(),
@@ -426,7 +434,8 @@ impl TaskService {
         if !self.inner.parts.tasks.keep(keep).await? {
             return Ok(false);
         }
-        told.into_iter().for_each(|told| live.tell(told));
+        live.note(record);
+        told.iter().for_each(|told| live.tell(told));
         for hook in hooks {
             self.deliver(HookKey { task: key.clone(), hook });
         }
@@ -434,15 +443,12 @@ impl TaskService {
     }
 
     /// Runs something to its end, even if whoever waits for it goes away half-way.
-    async fn detached<T: std::marker::Send + 'static>(
+    fn detached<T: std::marker::Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + std::marker::Send + 'static,
-    ) -> Result<T, Error> {
-        let (tell, told) = oneshot::channel();
-        self.inner.parts.spawner.spawn(async move {
-            let _gone = tell.send(work.await);
-        });
-        told.await.unwrap_or_else(|_| Err(failed(PortError::Busy { what: "the agent" })))
+    ) -> ToTheEnd<Result<T, Error>> {
+        let spawner = self.inner.parts.spawner.clone();
+        ToTheEnd { work: Some(Box::pin(work)), has_begun: false, spawner }
     }
 
     fn now(&self) -> Timestamp {
@@ -464,6 +470,35 @@ impl TaskService {
         let (d, e) = (number >> 52 & 0x3fff | 0x8000, number & 0xffff_ffff_ffff);
         let text = format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}");
         text.parse().map_err(|_| Error::of(ErrorKind::Internal))
+    }
+}
+
+/// Work that goes on by itself when whoever waits for it goes away after it has begun.
+struct ToTheEnd<T: std::marker::Send + 'static> {
+    work: Option<BoxFuture<'static, T>>,
+    has_begun: bool,
+    spawner: Tasks,
+}
+
+impl<T: std::marker::Send + 'static> Future for ToTheEnd<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        self.has_begun = true;
+        let Some(work) = &mut self.work else { return Poll::Pending };
+        let polled = work.poll_unpin(context);
+        if polled.is_ready() {
+            self.work = None;
+        }
+        polled
+    }
+}
+
+impl<T: std::marker::Send + 'static> Drop for ToTheEnd<T> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take().filter(|_| self.has_begun) {
+            self.spawner.spawn(async move { drop(work.await) });
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tasks that somebody watches or works on just now: who is told of what happens to them, and in which order.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use a2a::machine::{Told, ends_stream};
 use a2a::model::{Event, Message, TaskState};
@@ -11,6 +11,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::TaskService;
+use super::record::Record;
 
 /// Events that wait for somebody who reads slowly; whoever misses some is shown the task as it is.
 const TOLD_WAITING_MAX: usize = 256;
@@ -22,8 +23,11 @@ pub(super) struct Lives(Arc<Mutex<HashMap<TaskKey, Weak<Live>>>>);
 /// One of them. It is there as long as somebody holds it.
 pub(super) struct Live {
     key: TaskKey,
-    told: broadcast::Sender<Arc<Told>>,
+    /// Made when somebody listens.
+    told: OnceLock<broadcast::Sender<Arc<Told>>>,
     worker: Mutex<Option<Worker>>,
+    /// How it was when it came to rest here; none while it is not at rest.
+    rested: Mutex<Option<Arc<Record>>>,
     lives: Lives,
 }
 
@@ -39,11 +43,11 @@ impl Lives {
         if let Some(live) = all.get(key).and_then(Weak::upgrade) {
             return live;
         }
-        let (told, _) = broadcast::channel(TOLD_WAITING_MAX);
         let live = Arc::new(Live {
             key: key.clone(),
-            told,
+            told: OnceLock::new(),
             worker: Mutex::default(),
+            rested: Mutex::default(),
             lives: self.clone(),
         });
         all.insert(key.clone(), Arc::downgrade(&live));
@@ -62,8 +66,22 @@ impl Drop for Live {
 }
 
 impl Live {
-    pub(super) fn tell(&self, told: Told) {
-        let _nobody = self.told.send(Arc::new(told));
+    pub(super) fn tell(&self, told: &Arc<Told>) {
+        if let Some(listeners) = self.told.get() {
+            let _nobody = listeners.send(Arc::clone(told));
+        }
+    }
+
+    fn listen(&self) -> broadcast::Receiver<Arc<Told>> {
+        self.told.get_or_init(|| broadcast::channel(TOLD_WAITING_MAX).0).subscribe()
+    }
+
+    /// Notes how the task is, before anybody is told.
+    pub(super) fn note(&self, record: &Record) {
+        let state = record.machine.state();
+        let is_at_rest = state.is_terminal() || state.is_interrupted();
+        let rested = is_at_rest.then(|| Arc::new(record.clone()));
+        *self.rested.lock().unwrap_or_else(PoisonError::into_inner) = rested;
     }
 
     /// Notes who works on it from now on.
@@ -112,8 +130,9 @@ struct Watched {
     service: TaskService,
     key: TaskKey,
     /// Keeps the channel open.
-    _live: Arc<Live>,
-    told: broadcast::Receiver<Arc<Told>>,
+    live: Arc<Live>,
+    /// None if nothing more is told.
+    told: Option<broadcast::Receiver<Arc<Told>>>,
     /// The number of the next event.
     expected: u64,
     /// What was told before its turn.
@@ -129,11 +148,31 @@ impl Watching {
         live: Arc<Live>,
         version: Version,
     ) -> Self {
-        let told = live.told.subscribe();
+        let told = Some(live.listen());
+        Self::over(service, key, live, told, version)
+    }
+
+    /// All that is told of a task that has come to rest before anybody could listen; [`Self::was_told`] says what it is.
+    pub(super) fn of_ended(
+        service: TaskService,
+        key: TaskKey,
+        live: Arc<Live>,
+        version: Version,
+    ) -> Self {
+        Self::over(service, key, live, None, version)
+    }
+
+    fn over(
+        service: TaskService,
+        key: TaskKey,
+        live: Arc<Live>,
+        told: Option<broadcast::Receiver<Arc<Told>>>,
+        version: Version,
+    ) -> Self {
         let watched = Watched {
             service,
             key,
-            _live: live,
+            live,
             told,
             expected: 1,
             early: BTreeMap::new(),
@@ -158,6 +197,15 @@ impl Watching {
         self.first = Some(now.event);
     }
 
+    /// What was told before it listened.
+    pub(super) fn was_told(&mut self, all: Vec<Arc<Told>>) {
+        if let Some(task) = &mut self.task {
+            let expected = task.expected;
+            let new = all.into_iter().filter(|told| told.sequence >= expected);
+            task.early.extend(new.map(|told| (told.sequence, told)));
+        }
+    }
+
     /// Nothing has to happen before it is answered.
     pub(super) fn is_at_rest(&mut self) {
         self.is_at_rest = true;
@@ -171,21 +219,27 @@ impl Watching {
         if self.is_over {
             return None;
         }
-        let (_, event) = self.task.as_mut()?.next().await?;
-        self.is_over = match &event {
+        let told = self.task.as_mut()?.next().await?;
+        self.is_over = match &told.event {
             Event::Status(update) => ends_stream(update.status.state, self.version),
             event => has_ended(event),
         };
-        Some(event)
+        Some(Arc::unwrap_or_clone(told).event)
+    }
+
+    /// The task as it was when it came to rest here, if it is at rest and nothing was seen of it since.
+    pub(super) fn rested(&self) -> Option<Arc<Record>> {
+        let task = self.task.as_ref().filter(|_| self.is_at_rest)?;
+        let rested = task.live.rested.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        rested.filter(|record| record.machine.sequence() + 1 >= task.expected)
     }
 
     /// Waits until the task has ended, or waits for its caller because of something after `since`.
     pub(super) async fn until_rest(&mut self, since: u64) {
         while let (false, Some(task)) = (self.is_at_rest, self.task.as_mut()) {
-            let Some((sequence, event)) = task.next().await else { return };
-            let state = state_of(&event);
-            self.is_at_rest = state.is_some_and(|state| {
-                state.is_terminal() || (state.is_interrupted() && sequence > since)
+            let Some(told) = task.next().await else { return };
+            self.is_at_rest = state_of(&told.event).is_some_and(|state| {
+                state.is_terminal() || (state.is_interrupted() && told.sequence > since)
             });
         }
     }
@@ -193,16 +247,16 @@ impl Watching {
 
 impl Watched {
     /// Whoever stops waiting for it half-way misses nothing.
-    async fn next(&mut self) -> Option<(u64, Event)> {
+    async fn next(&mut self) -> Option<Arc<Told>> {
         loop {
             if self.has_missed {
                 return self.catch_up().await;
             }
             if let Some(told) = self.early.remove(&self.expected) {
                 self.expected += 1;
-                return Some((told.sequence, told.event.clone()));
+                return Some(told);
             }
-            match self.told.recv().await {
+            match self.told.as_mut()?.recv().await {
                 Ok(told) if told.sequence >= self.expected => {
                     self.early.insert(told.sequence, told);
                 }
@@ -214,13 +268,13 @@ impl Watched {
     }
 
     /// Whoever has missed something is shown the task as it is.
-    async fn catch_up(&mut self) -> Option<(u64, Event)> {
+    async fn catch_up(&mut self) -> Option<Arc<Told>> {
         let (record, _) = self.service.load(&self.key).await.ok()?;
         let sequence = record.machine.sequence();
         self.has_missed = false;
         self.expected = sequence + 1;
         self.early.retain(|number, _| *number > sequence);
-        Some((sequence, Event::Task(record.machine.task().clone())))
+        Some(Arc::new(Told { sequence, event: Event::Task(record.machine.task().clone()) }))
     }
 }
 

@@ -1,5 +1,7 @@
 //! A task as it is written down: its machine, its webhooks, and whether somebody works on it.
 
+use std::sync::Arc;
+
 use a2a::error::Error;
 use a2a::ids::{MessageId, PushConfigId};
 use a2a::limits::PUSH_CONFIGS_MAX;
@@ -74,7 +76,10 @@ impl Record {
     }
 
     /// What each webhook is to be told of these events, in the words of its version.
-    pub(super) fn notices(&self, told: &[Told]) -> Vec<NewNotice> {
+    pub(super) fn notices(&self, told: &[Arc<Told>]) -> Vec<NewNotice> {
+        if self.hooks.is_empty() {
+            return Vec::new();
+        }
         let task = self.machine.task();
         let mut notices = Vec::new();
         for event in told.iter().map(|told| &told.event) {

@@ -1,17 +1,22 @@
 //! Has one task worked on: takes steps from its executor, keeps them, and tells of them.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
-use a2a::error::Error;
+use a2a::error::{Error, ErrorKind};
 use a2a::machine::{Applied, Told, Update};
 use a2a::model::{Message, Object, Part};
+use a2a::version::Version;
 use agent::identity::Principal;
 use agent::ports::TaskKey;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::executor::{Step, Teller, Work};
-use super::live::Live;
+use super::live::{Live, Watching};
 use super::record::{self, Record};
 use super::{TRIES_MAX, TaskService, failed};
 
@@ -30,11 +35,25 @@ struct Running {
     revision: u64,
 }
 
+/// Who works on it, and how that goes on.
+struct Labour {
+    work: BoxFuture<'static, ()>,
+    steps: mpsc::Receiver<Step>,
+    stop: CancellationToken,
+}
+
 /// Whether there is anything left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Going {
     On,
     Over,
+}
+
+/// What somebody wants done.
+pub(super) struct Order {
+    pub(super) principal: Principal,
+    pub(super) message: Message,
+    pub(super) metadata: Option<Object>,
 }
 
 impl TaskService {
@@ -44,56 +63,99 @@ impl TaskService {
         live: Arc<Live>,
         key: &TaskKey,
         (record, revision): (Record, u64),
-        principal: Principal,
-        message: Message,
-        metadata: Option<Object>,
+        order: Order,
     ) {
+        let Some(labour) = self.labour(&live, &record, order) else { return };
+        let running = Running { service: self.clone(), key: key.clone(), live, record, revision };
+        running.go_on(labour);
+    }
+
+    /// Has a new task worked on. What the work has to say at once is kept with the task, in one write: work that is done
+    /// soon costs no more than one. None if there is a task of this name.
+    pub(super) async fn work_anew(
+        &self,
+        live: Arc<Live>,
+        key: &TaskKey,
+        version: Version,
+        (record, made): (Record, Told),
+        order: Order,
+    ) -> Result<Option<Watching>, Error> {
+        let Some(mut labour) = self.labour(&live, &record, order) else {
+            return Err(Error::of(ErrorKind::Internal));
+        };
+        let (service, key) = (self.clone(), key.clone());
+        let mut running = Running { service, key, live, record, revision: 0 };
+        let polled = poll_fn(|context| Poll::Ready(labour.work.poll_unpin(context))).await;
+        let is_working = polled.is_pending();
+        if !is_working {
+            running.live.end();
+        }
+        let first = made.clone();
+        let mut told = vec![Arc::new(made)];
+        told.extend(running.advance(&labour.waiting(), is_working)?);
+        if !running.keep(&told).await? {
+            running.live.end();
+            return Ok(None);
+        }
+        let (service, key, live) = (self.clone(), running.key.clone(), Arc::clone(&running.live));
+        let mut watching = if running.record.is_running {
+            // Listens before anything more is told.
+            let watching = Watching::new(service, key, live, version);
+            running.go_on(labour);
+            watching
+        } else {
+            running.live.end();
+            Watching::of_ended(service, key, live, version)
+        };
+        watching.start(first);
+        watching.was_told(told);
+        Ok(Some(watching))
+    }
+
+    /// Whoever does the work, who has not begun. Nobody does for a task without a context, which there is none of.
+    fn labour(&self, live: &Live, record: &Record, order: Order) -> Option<Labour> {
+        let Order { principal, message, metadata } = order;
+        let task = record.machine.task();
+        let (task, context) = (task.id.clone(), task.context.clone()?);
         let (inbox, messages) = mpsc::channel(MESSAGES_WAITING_MAX);
         let (tell, steps) = mpsc::channel(STEPS_WAITING_MAX);
         let stop = CancellationToken::new();
         live.begin(inbox, stop.clone());
-        let task = record.machine.task();
-        let Some(context) = task.context.clone() else { return };
-        let work = Work {
-            principal,
-            task: task.id.clone(),
-            context,
-            message,
-            metadata,
-            tell: Teller(tell),
-            inbox: messages,
-        };
+        let (tell, inbox) = (Teller(tell), messages);
+        let work = Work { principal, task, context, message, metadata, tell, inbox };
         let work = self.inner.parts.executor.work(work);
-        let running = Running { service: self.clone(), key: key.clone(), live, record, revision };
-        let stopping = self.inner.parts.spawner.stopping();
-        self.inner.parts.spawner.spawn(running.run(work, steps, stop, stopping));
+        Some(Labour { work, steps, stop })
+    }
+}
+
+impl Labour {
+    /// The steps that were told and not taken yet.
+    fn waiting(&mut self) -> Vec<Step> {
+        std::iter::from_fn(|| self.steps.try_recv().ok()).collect()
     }
 }
 
 impl Running {
-    async fn run(
-        mut self,
-        mut work: impl Future<Output = ()> + Unpin,
-        mut steps: mpsc::Receiver<Step>,
-        stop: CancellationToken,
-        stopping: CancellationToken,
-    ) {
+    fn go_on(self, labour: Labour) {
+        let spawner = self.service.inner.parts.spawner.clone();
+        spawner.spawn(self.run(labour, spawner.stopping()));
+    }
+
+    async fn run(mut self, mut labour: Labour, stopping: CancellationToken) {
         let mut batch = Vec::new();
         let mut is_working = true;
         while is_working {
             // Never while something is being kept: what is kept is told.
             tokio::select! {
                 biased;
-                () = stop.cancelled() => break,
+                () = labour.stop.cancelled() => break,
                 // What is not done is failed when the agent starts anew.
                 () = stopping.cancelled() => break,
                 // The work first: all that it has to say is then kept at once.
-                () = &mut work => is_working = false,
-                _ = steps.recv_many(&mut batch, STEPS_WAITING_MAX) => {}
+                () = &mut labour.work => is_working = false,
+                _ = labour.steps.recv_many(&mut batch, STEPS_WAITING_MAX) => {}
             }
-            while let Ok(step) = steps.try_recv() {
-                batch.push(step);
-            }
+            batch.extend(labour.waiting());
             if !is_working {
                 self.live.end();
             }
@@ -112,31 +174,45 @@ impl Running {
     /// Takes steps, keeps what became of the task, and tells of it.
     async fn take(&mut self, steps: &[Step], is_working: bool) -> Result<Going, Error> {
         for _ in 0..TRIES_MAX {
-            let mut told = Vec::new();
-            for step in steps {
-                told.extend(self.apply(step)?);
-            }
-            let state = self.record.machine.state();
-            if !is_working && !state.is_terminal() && !state.is_interrupted() {
-                let words = "The work ended without a result.";
-                told.extend(self.record.fail(words, self.service.fresh()?, self.service.now()));
-            }
+            let was_running = self.record.is_running;
+            let told = self.advance(steps, is_working)?;
             let has_ended = self.record.machine.state().is_terminal();
-            let is_running = is_working && !has_ended;
-            if told.is_empty() && self.record.is_running == is_running {
-                return Ok(if has_ended { Going::Over } else { Going::On });
+            let going = if has_ended { Going::Over } else { Going::On };
+            if told.is_empty() && self.record.is_running == was_running {
+                return Ok(going);
             }
-            self.record.is_running = is_running;
-            let kept =
-                self.service.keep(&self.live, &self.key, &self.record, self.revision, told).await;
-            if kept.map_err(failed)? {
-                self.revision += 1;
-                return Ok(if has_ended { Going::Over } else { Going::On });
+            if self.keep(&told).await? {
+                return Ok(going);
             }
             // Somebody else has changed it: a message came, or it was cancelled.
             (self.record, self.revision) = self.service.load(&self.key).await?;
         }
         Err(failed(agent::ports::PortError::Busy { what: "the task" }))
+    }
+
+    /// What becomes of the task by these steps.
+    fn advance(&mut self, steps: &[Step], is_working: bool) -> Result<Vec<Arc<Told>>, Error> {
+        let mut told = Vec::new();
+        for step in steps {
+            told.extend(self.apply(step)?);
+        }
+        let state = self.record.machine.state();
+        if !is_working && !state.is_terminal() && !state.is_interrupted() {
+            let words = "The work ended without a result.";
+            told.extend(self.record.fail(words, self.service.fresh()?, self.service.now()));
+        }
+        self.record.is_running = is_working && !self.record.machine.state().is_terminal();
+        Ok(told.into_iter().map(Arc::new).collect())
+    }
+
+    /// Keeps the task as it is now, and tells of it; false if somebody else has changed it.
+    async fn keep(&mut self, told: &[Arc<Told>]) -> Result<bool, Error> {
+        let Self { service, key, live, record, revision } = self;
+        let is_kept = service.keep(live, key, record, *revision, told).await.map_err(failed)?;
+        if is_kept {
+            *revision += 1;
+        }
+        Ok(is_kept)
     }
 
     fn apply(&mut self, step: &Step) -> Result<Option<Told>, Error> {

@@ -1,6 +1,7 @@
 //! Tasks from their beginning to their end: several watch them, somebody cancels them, webhooks are told of them.
 
 mod hooks;
+mod keeping;
 
 use std::collections::VecDeque;
 
@@ -146,7 +147,11 @@ impl World {
 
     /// A service as it is after a start; a second one is what the next process would be.
     fn service(&self) -> TaskService {
-        let parts = ServingParts {
+        TaskService::new(self.parts(), ServingRules::default())
+    }
+
+    fn parts(&self) -> ServingParts {
+        ServingParts {
             tasks: Arc::clone(&self.tasks) as Arc<dyn AgentTasks>,
             outbox: Arc::clone(&self.tasks) as Arc<dyn Outbox>,
             posts: Arc::clone(&self.mail) as Arc<dyn Posts>,
@@ -155,8 +160,7 @@ impl World {
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             entropy: Arc::new(Dice(Mutex::default())),
             spawner: Tasks::new(),
-        };
-        TaskService::new(parts, ServingRules::default())
+        }
     }
 
     /// Waits until so many webhooks have come, and gives the states or texts that they tell of.
