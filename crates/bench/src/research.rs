@@ -14,6 +14,7 @@ use agent::model::{
 use agent::names::{SectionId, TenantId};
 use agent::ports::{Clock, Entropy, Journals, Ledger, PortError};
 use agent::price::PriceList;
+use agent::research::message::Uuid;
 use agent::retrieval::Shingles;
 use anyhow::{Context, Result, bail, ensure};
 use engine::EngineError;
@@ -80,7 +81,7 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
     let version = peer.ask("version")?.as_str().unwrap_or_default().to_owned();
     let runtime = tokio::runtime::Runtime::new()?;
     let world = World::new(work.path())?;
-    let first = runtime.block_on(world.run())?;
+    let first = runtime.block_on(world.counted())?;
     ask(&mut peer, 2)?;
     let mut rounds = Vec::new();
     for round in 1..=size.rounds {
@@ -177,7 +178,19 @@ impl World {
         Ok(Self { researcher, shelf, model })
     }
 
-    async fn run(&self) -> Result<Came> {
+    /// Runs once, and counts what happened.
+    async fn counted(&self) -> Result<Came> {
+        let id = self.run().await?;
+        let run = self.researcher.run(&TenantId::local(), id).await?.context("the run is gone")?;
+        Ok(Came {
+            turns: run.turns().len(),
+            messages: run.messages().len(),
+            model_calls: self.model.asked.load(Ordering::Relaxed),
+            searches: self.shelf.asked.load(Ordering::Relaxed),
+        })
+    }
+
+    async fn run(&self) -> Result<Uuid> {
         self.model.assessed.store(0, Ordering::Relaxed);
         self.model.asked.store(0, Ordering::Relaxed);
         self.shelf.asked.store(0, Ordering::Relaxed);
@@ -192,13 +205,7 @@ impl World {
             }
         };
         ensure!(report.unsupported() == 0, "a claim is not supported");
-        let run = self.researcher.run(&tenant, following.id).await?.context("the run is gone")?;
-        Ok(Came {
-            turns: run.turns().len(),
-            messages: run.messages().len(),
-            model_calls: self.model.asked.load(Ordering::Relaxed),
-            searches: self.shelf.asked.load(Ordering::Relaxed),
-        })
+        Ok(following.id)
     }
 }
 

@@ -11,8 +11,8 @@ use agent::research::call::{Call, CallKey};
 use agent::research::journal::{Entry, Event, Steering};
 use agent::research::message::Uuid;
 use agent::research::run::{Run, RunError};
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Interval, MissedTickBehavior};
 
@@ -70,7 +70,7 @@ impl From<EngineError> for Stopped {
 
 /// What the loop was woken by.
 enum Woken {
-    Made(Box<Made>),
+    Made(Vec<Made>),
     Wished(Wish),
     Time,
     Seated(OwnedSemaphorePermit),
@@ -161,7 +161,7 @@ impl Driver {
                 let stopping = self.parts.tasks.stopping();
                 let wait = next.wake_at.map(|at| until(self.parts.clock.now(), at));
                 tokio::select! {
-                    Some(made) = under_way.next() => Woken::Made(Box::new(made)),
+                    Some(made) = under_way.next() => Woken::Made(with_others(made, &mut under_way)),
                     Some(wish) = self.wishes.recv() => Woken::Wished(wish),
                     () = sleep(wait), if wait.is_some() => Woken::Time,
                     Ok(seat) = Arc::clone(&self.seats).acquire_owned(), if wants_calls => {
@@ -172,7 +172,11 @@ impl Driver {
                 }
             };
             match woken {
-                Woken::Made(made) => self.take(*made)?,
+                Woken::Made(all) => {
+                    for made in all {
+                        self.take(made)?;
+                    }
+                }
                 Woken::Wished(wish) => self.grant(wish).await?,
                 Woken::Time => self.keep(vec![Event::Woke]).await?,
                 Woken::Seated(seat) => self.seat = Some(seat),
@@ -287,6 +291,15 @@ impl Driver {
             }
         }
     }
+}
+
+/// What else has come back by now: it is written down with the first.
+fn with_others(first: Made, under_way: &mut (impl Stream<Item = Made> + Unpin)) -> Vec<Made> {
+    let mut all = vec![first];
+    while let Some(Some(made)) = under_way.next().now_or_never() {
+        all.push(made);
+    }
+    all
 }
 
 /// The entry that says that a run was steered so, if it can be now.

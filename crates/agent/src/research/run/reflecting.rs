@@ -75,7 +75,9 @@ impl Run {
     }
 
     fn assessed_as(&mut self, thought: Option<&AssessThought>) {
-        let (measured, relevance) = self.measure();
+        let steps = self.steps_asked();
+        let missing = self.uncovered(&steps);
+        let (measured, relevance) = self.measure(&steps, missing.len());
         let covered = Share::of(measured.steps_covered as usize, measured.steps as usize).get();
         let domains =
             Share::of((measured.domains as usize).min(DOMAINS_ENOUGH), DOMAINS_ENOUGH).get();
@@ -88,12 +90,12 @@ impl Run {
         let before = self.assessed.as_ref().map_or(0, |assessed| assessed.relevant);
         let now = measured.relevant_sources as usize;
         self.stalls = if now > before { 0 } else { self.stalls + 1 };
-        let more = self.more_work(thought);
+        let more = self.more_work(thought, &missing);
         let is_whole = measured.steps_covered == measured.steps;
         let is_wanted = thought.map_or(!is_whole, |thought| thought.needs_more_search);
         let verdict = self.verdict(is_wanted, &more);
         let feedback = self.feedback(thought, &measured);
-        let recommendations = self.uncovered().map(|step| step.description.clone()).collect();
+        let recommendations = missing.into_iter().map(|step| step.description).collect();
         let structure = thought.map(|it| it.structure.clone()).unwrap_or_default();
         let needs_more_search = verdict.is_none();
         let wants = needs_more_search.then(|| feedback.clone());
@@ -143,7 +145,7 @@ impl Run {
     }
 
     /// Searches that might find what is missing and were not made.
-    fn more_work(&self, thought: Option<&AssessThought>) -> Vec<Work> {
+    fn more_work(&self, thought: Option<&AssessThought>, missing: &[SearchStep]) -> Vec<Work> {
         let steps = self.plan.iter().flat_map(|plan| &plan.steps);
         let queued: Vec<SearchStep> =
             steps.filter(|step| self.queued.contains(&step.step_number)).cloned().collect();
@@ -155,13 +157,12 @@ impl Run {
             .filter(|keyword| !keyword.is_empty())
             .take(MORE_KEYWORDS_MAX)
             .collect();
-        let first_missing = self.uncovered().next().map_or(1, |step| step.step_number);
+        let first_missing = missing.first().map_or(1, |step| step.step_number);
         for provider in self.provider_ids() {
             self.add_work(&mut work, first_missing, &provider, &keywords.join(" "));
         }
-        let missing: Vec<SearchStep> = self.uncovered().cloned().collect();
         for step in missing.iter().filter(|_| keywords.is_empty()) {
-            let words = Asked::new(&format!("{} {}", step.description, step.keywords.join(" ")));
+            let words = step_asked(step);
             for provider in step.sources.iter().filter(|id| !self.out.contains(id)) {
                 self.add_work(&mut work, step.step_number, provider, &words.words().join(" "));
             }
@@ -169,9 +170,10 @@ impl Run {
         work
     }
 
-    fn measure(&self) -> (Measured, f64) {
-        let steps = self.plan.as_ref().map_or(0, |plan| plan.steps.len());
-        let scores: Vec<f64> = self.sources.iter().map(|source| self.score(source).get()).collect();
+    fn measure(&self, asked: &[StepAsked], missing: usize) -> (Measured, f64) {
+        let steps = asked.len();
+        let score = |source| self.score(source, asked).get();
+        let scores: Vec<f64> = self.sources.iter().map(score).collect();
         let is_relevant = |score: &&f64| **score >= RELEVANT_MIN;
         let relevant = scores.iter().filter(is_relevant).count();
         let counted = self.sources.iter().zip(&scores).filter(|(_, score)| **score >= RELEVANT_MIN);
@@ -183,7 +185,7 @@ impl Run {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let measured = Measured {
             round: self.round,
-            steps_covered: number(steps - self.uncovered().count()),
+            steps_covered: number(steps - missing),
             steps: number(steps),
             domains: number(domains.len()),
             relevant_sources: number(relevant),
@@ -192,28 +194,33 @@ impl Run {
         (measured, mean)
     }
 
+    /// What each step of the plan asks.
+    pub(super) fn steps_asked(&self) -> Vec<StepAsked> {
+        let steps = self.plan.iter().flat_map(|plan| &plan.steps);
+        steps.map(|step| (step.step_number, step_asked(step))).collect()
+    }
+
     /// How much of the question, or of a step that it was found for, a source says.
-    pub(super) fn score(&self, source: &Source) -> Share {
+    pub(super) fn score(&self, source: &Source, steps: &[StepAsked]) -> Share {
         let text = format!("{}\n{}", source.title, source.text());
         let question = self.question.coverage(&text);
-        let steps = self.plan.iter().flat_map(|plan| &plan.steps);
-        let steps = steps.filter(|step| source.steps.contains(&step.step_number));
-        let best = steps.map(|step| step_asked(step).coverage(&text)).fold(question, f32::max);
+        let steps = steps.iter().filter(|(number, _)| source.steps.contains(number));
+        let best = steps.map(|(_, asked)| asked.coverage(&text)).fold(question, f32::max);
         Share::about(f64::from(best))
     }
 
     /// Steps for which nothing was found that says something of them.
-    pub(super) fn uncovered(&self) -> impl Iterator<Item = &SearchStep> {
-        let steps = self.plan.iter().flat_map(|plan| &plan.steps);
-        steps.filter(|step| {
-            let asked = step_asked(step);
-            let of_step = self.sources.iter().filter(|it| it.steps.contains(&step.step_number));
+    pub(super) fn uncovered(&self, asked: &[StepAsked]) -> Vec<SearchStep> {
+        let is_covered = |(number, asked): &StepAsked| {
+            let of_step = self.sources.iter().filter(|it| it.steps.contains(number));
             let mut said = of_step.map(|source| {
                 let text = format!("{}\n{}", source.title, source.text());
                 f64::from(asked.coverage(&text))
             });
-            !said.any(|said| said >= RELEVANT_MIN)
-        })
+            said.any(|said| said >= RELEVANT_MIN)
+        };
+        let steps = self.plan.iter().flat_map(|plan| &plan.steps).zip(asked);
+        steps.filter(|(_, asked)| !is_covered(asked)).map(|(step, _)| step.clone()).collect()
     }
 
     /// The sources that say most of what is asked, the best first.
@@ -247,6 +254,9 @@ impl Run {
         }
     }
 }
+
+/// The number of a step, and what it asks.
+pub(super) type StepAsked = (u32, Asked);
 
 pub(super) fn step_asked(step: &SearchStep) -> Asked {
     Asked::new(&format!("{} {}", step.description, step.keywords.join(" ")))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::asking::Task;
-use super::reflecting::RELEVANT_MIN;
+use super::reflecting::{RELEVANT_MIN, StepAsked};
 use super::{Phase, Run};
 use crate::context::research_section;
 use crate::offline::Asked;
@@ -64,13 +64,14 @@ impl Run {
     pub(super) fn start_writing(&mut self) {
         self.phase = Phase::Writing;
         self.ended.get_or_insert(EndReason::Enough);
-        let approved = self.approved();
+        let approved = self.approved(&self.steps_asked());
         let headings = if approved.is_empty() { Vec::new() } else { self.headings() };
-        let quality_scores: Vec<QualityScore> = approved
-            .iter()
-            .map(|source| QualityScore { result_id: source.id, score: self.score(source) })
-            .collect();
-        let approved_result_ids: Vec<Uuid> = approved.iter().map(|source| source.id).collect();
+        let score = |(score, source): &(Share, &Source)| QualityScore {
+            result_id: source.id,
+            score: *score,
+        };
+        let quality_scores: Vec<QualityScore> = approved.iter().map(score).collect();
+        let approved_result_ids: Vec<Uuid> = approved.iter().map(|(_, source)| source.id).collect();
         let sections: Vec<DraftPart> = headings
             .iter()
             .map(|heading| DraftPart {
@@ -88,17 +89,14 @@ impl Run {
         self.write_on();
     }
 
-    /// The sources that count, the best first.
-    fn approved(&self) -> Vec<&Source> {
-        let mut scored: Vec<(f64, usize, &Source)> = self
-            .sources
-            .iter()
-            .enumerate()
-            .map(|(place, source)| (self.score(source).get(), place, source))
-            .filter(|(score, _, _)| *score >= RELEVANT_MIN)
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        scored.into_iter().take(APPROVED_MAX).map(|(_, _, source)| source).collect()
+    /// The sources that count with their scores, the best first.
+    fn approved(&self, steps: &[StepAsked]) -> Vec<(Share, &Source)> {
+        let scored = self.sources.iter().map(|source| (self.score(source, steps), source));
+        let mut scored: Vec<(Share, &Source)> =
+            scored.filter(|(score, _)| score.get() >= RELEVANT_MIN).collect();
+        scored.sort_by(|a, b| b.0.get().total_cmp(&a.0.get()));
+        scored.truncate(APPROVED_MAX);
+        scored
     }
 
     /// The headings that the judge wants, else the steps of the plan.
@@ -374,7 +372,7 @@ impl Run {
     }
 
     fn not_found(&self) -> Vec<String> {
-        let steps = self.uncovered().map(|step| step.description.clone());
+        let steps = self.uncovered(&self.steps_asked()).into_iter().map(|step| step.description);
         let mut known = BTreeSet::new();
         let all = steps.chain(self.draft.not_found.iter().map(|text| spoken(text)));
         let mut all: Vec<String> =
