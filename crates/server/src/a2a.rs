@@ -289,8 +289,7 @@ impl Agent {
         let failed = || Error::of(::a2a::error::ErrorKind::Internal);
         let mut bytes = [0; 16];
         self.entropy.fill(&mut bytes).map_err(|_| failed())?;
-        let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        name.parse().map_err(|_| failed())
+        format!("{:032x}", u128::from_be_bytes(bytes)).parse().map_err(|_| failed())
     }
 }
 

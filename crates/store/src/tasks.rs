@@ -156,14 +156,16 @@ fn head(transaction: &WriteTransaction, key: &TaskKey) -> Result<Option<Head>, r
 
 fn write(transaction: &WriteTransaction, keep: &KeepTask) -> Result<bool, redb::Error> {
     let key = &keep.key;
-    let before = head(transaction, key)?;
+    let mut tasks = transaction.open_table(tables::TASKS)?;
+    let before: Option<Head> =
+        tasks.get(place(key))?.map(|row| from_row(row.value().0)).transpose()?;
     let live = before.as_ref().filter(|head| keep.now < head.expires_at);
     if live.map_or(0, |head| head.revision) != keep.revision {
         return Ok(false);
     }
-    if live.is_none() {
+    if let (None, Some(expired)) = (live, &before) {
         // What is left of an expired task of this name is not the new one's.
-        remove(transaction, key, before.as_ref())?;
+        unlist(transaction, key, expired)?;
     }
     index(transaction, keep, live)?;
     let head = Head {
@@ -173,7 +175,7 @@ fn write(transaction: &WriteTransaction, keep: &KeepTask) -> Result<bool, redb::
         expires_at: keep.expires_at,
     };
     let row = (to_row(&head)?, keep.body.as_slice());
-    transaction.open_table(tables::TASKS)?.insert(place(key), (row.0.as_slice(), row.1))?;
+    tasks.insert(place(key), (row.0.as_slice(), row.1))?;
     add_notices(transaction, key, &keep.notices)?;
     Ok(true)
 }
@@ -191,7 +193,7 @@ fn index(
     }
     let row = (keep.context.as_str(), keep.state.as_str(), keep.expires_at.0);
     list.insert(listed(key, keep.updated_at), row)?;
-    if before.is_none_or(|head| head.is_running != keep.is_running) {
+    if before.is_some_and(|head| head.is_running) != keep.is_running {
         let mut running = transaction.open_table(tables::TASKS_RUNNING)?;
         if keep.is_running {
             running.insert(place(key), ())?;
@@ -252,16 +254,22 @@ fn remove(
     key: &TaskKey,
     head: Option<&Head>,
 ) -> Result<(), redb::Error> {
-    let (tenant, owner, id) = place(key);
     if let Some(head) = head {
-        transaction.open_table(tables::TASKS_LISTED)?.remove(listed(key, head.updated_at))?;
-        let expiry = (head.expires_at.0, tenant, owner, id);
-        transaction.open_table(tables::TASKS_EXPIRY)?.remove(expiry)?;
-        transaction.open_table(tables::TASKS_RUNNING)?.remove(place(key))?;
+        unlist(transaction, key, head)?;
         transaction.open_table(tables::TASKS)?.remove(place(key))?;
-        let notices = (tenant, owner, id, "", 0)..=(tenant, owner, id, LAST, u64::MAX);
-        transaction.open_table(tables::OUTBOX)?.retain_in(notices, |_, _| false)?;
     }
+    Ok(())
+}
+
+/// Takes out what stands about a task elsewhere than at its own place.
+fn unlist(transaction: &WriteTransaction, key: &TaskKey, head: &Head) -> Result<(), redb::Error> {
+    let (tenant, owner, id) = place(key);
+    transaction.open_table(tables::TASKS_LISTED)?.remove(listed(key, head.updated_at))?;
+    let expiry = (head.expires_at.0, tenant, owner, id);
+    transaction.open_table(tables::TASKS_EXPIRY)?.remove(expiry)?;
+    transaction.open_table(tables::TASKS_RUNNING)?.remove(place(key))?;
+    let notices = (tenant, owner, id, "", 0)..=(tenant, owner, id, LAST, u64::MAX);
+    transaction.open_table(tables::OUTBOX)?.retain_in(notices, |_, _| false)?;
     Ok(())
 }
 

@@ -95,7 +95,7 @@ async fn begin(parts: SaemParts, mut work: Work) -> Result<(), Ended> {
         }
         // What was said meanwhile is answered too.
         match work.inbox.try_recv() {
-            Ok(next) => message = next,
+            Ok(next) => message = *next,
             Err(_) => return work.tell.status(TaskState::Completed, Vec::new()).await,
         }
     }
@@ -199,7 +199,7 @@ async fn next(
     tokio::select! {
         biased;
         Some(asked) = questions.recv(), if !is_waiting => Some(Next::Asked(asked)),
-        Some(message) = work.inbox.recv(), if is_waiting => Some(Next::Answered(message)),
+        Some(message) = work.inbox.recv(), if is_waiting => Some(Next::Answered(*message)),
         told = asking.next() => told.map(Next::Told),
     }
 }

@@ -27,8 +27,8 @@ pub struct Work {
     /// What came with the request besides.
     pub metadata: Option<Object>,
     pub tell: Teller,
-    /// What the caller says meanwhile.
-    pub inbox: mpsc::Receiver<Message>,
+    /// What the caller says meanwhile. Boxed: a channel has room for many from the beginning, and most stay empty.
+    pub inbox: mpsc::Receiver<Box<Message>>,
 }
 
 /// Something that happens to a task.
@@ -52,11 +52,11 @@ pub struct Ended;
 
 /// Tells what happens to a task. It is kept before anybody hears of it.
 #[derive(Debug, Clone)]
-pub struct Teller(pub(super) mpsc::Sender<Step>);
+pub struct Teller(pub(super) mpsc::Sender<Box<Step>>);
 
 impl Teller {
     pub async fn tell(&self, step: Step) -> Result<(), Ended> {
-        self.0.send(step).await.map_err(|_| Ended)
+        self.0.send(Box::new(step)).await.map_err(|_| Ended)
     }
 
     /// The task has this state from now on, and the agent says why.

@@ -33,7 +33,7 @@ pub(super) struct Live {
 
 /// Whoever works on a task.
 struct Worker {
-    inbox: mpsc::Sender<Message>,
+    inbox: mpsc::Sender<Box<Message>>,
     stop: CancellationToken,
 }
 
@@ -85,7 +85,7 @@ impl Live {
     }
 
     /// Notes who works on it from now on.
-    pub(super) fn begin(&self, inbox: mpsc::Sender<Message>, stop: CancellationToken) {
+    pub(super) fn begin(&self, inbox: mpsc::Sender<Box<Message>>, stop: CancellationToken) {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         *worker = Some(Worker { inbox, stop });
     }
@@ -105,7 +105,7 @@ impl Live {
     pub(super) fn pass_on(&self, message: Message) -> bool {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(worker) = worker.as_ref() else { return false };
-        match worker.inbox.try_send(message) {
+        match worker.inbox.try_send(Box::new(message)) {
             Ok(()) => true,
             Err(mpsc::error::TrySendError::Full(_)) => {
                 tracing::warn!(task = self.key.id, "a message came while too many wait to be read");

@@ -38,7 +38,7 @@ struct Running {
 /// Who works on it, and how that goes on.
 struct Labour {
     work: BoxFuture<'static, ()>,
-    steps: mpsc::Receiver<Step>,
+    steps: mpsc::Receiver<Box<Step>>,
     stop: CancellationToken,
 }
 
@@ -131,7 +131,7 @@ impl TaskService {
 impl Labour {
     /// The steps that were told and not taken yet.
     fn waiting(&mut self) -> Vec<Step> {
-        std::iter::from_fn(|| self.steps.try_recv().ok()).collect()
+        std::iter::from_fn(|| self.steps.try_recv().ok()).map(|step| *step).collect()
     }
 }
 
@@ -153,7 +153,7 @@ impl Running {
                 () = stopping.cancelled() => break,
                 // The work first: all that it has to say is then kept at once.
                 () = &mut labour.work => is_working = false,
-                _ = labour.steps.recv_many(&mut batch, STEPS_WAITING_MAX) => {}
+                Some(step) = labour.steps.recv() => batch.push(*step),
             }
             batch.extend(labour.waiting());
             if !is_working {
