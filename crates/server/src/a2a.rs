@@ -308,14 +308,19 @@ fn in_query(query: &str) -> Option<String> {
 /// An answer of JSON.
 fn json(status: u16, media_type: &'static str, body: &serde_json::Value) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, body.to_string()).into_response();
+    // A value can always be written.
+    let body = serde_json::to_vec(body).unwrap_or_default();
+    let mut response = (status, body).into_response();
     response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 
 /// Says which extensions are in use.
 fn with_extensions(mut response: Response, version: Version, active: &[String]) -> Response {
-    let value = HeaderValue::from_str(&active.join(", ")).ok().filter(|_| !active.is_empty());
+    if active.is_empty() {
+        return response;
+    }
+    let value = HeaderValue::from_str(&active.join(", ")).ok();
     let name = version.extensions_header().map(str::to_ascii_lowercase);
     let name = name.and_then(|name| name.parse::<HeaderName>().ok());
     if let (Some(name), Some(value)) = (name, value) {

@@ -247,7 +247,7 @@ impl TaskService {
         let live = self.inner.lives.of(&key);
         let mut watching = Watching::new(self.clone(), key.clone(), live, version);
         let (record, _) = self.load(&key).await?;
-        watching.start(record.machine.subscribe()?);
+        watching.start(Arc::new(record.machine.subscribe()?));
         Ok(watching)
     }
 
@@ -317,6 +317,7 @@ impl TaskService {
             let reply = record::said(self.fresh()?, parts);
             return Ok(Begun::Message(Message { context: Some(context), ..reply }));
         }
+        let is_named = id.is_some();
         let id = id.map_or_else(|| self.fresh_id::<TaskId>(), Ok)?;
         let key = key(&principal, &id);
         let (machine, told) =
@@ -325,7 +326,8 @@ impl TaskService {
         if let Some(push) = configuration.push {
             record.set_hook(self.named_hook(push)?, version)?;
         }
-        let live = self.inner.lives.of(&key);
+        let lives = &self.inner.lives;
+        let live = if is_named { lives.of(&key) } else { lives.unlisted(&key) };
         let since = told.sequence;
         let order = Order { principal, message, metadata };
         let Some(watching) = self.work_anew(live, &key, version, (record, told), order).await?
@@ -361,10 +363,10 @@ impl TaskService {
         });
         let record = changed.await?;
         let task = record.machine.task().clone();
-        watching.start(Told {
+        watching.start(Arc::new(Told {
             sequence: record.machine.sequence(),
             event: a2a::model::Event::Task(task),
-        });
+        }));
         match kind {
             AcceptedKind::Repeated => {}
             // Somebody waits for it, or will look for it.
@@ -381,7 +383,12 @@ impl TaskService {
     }
 
     /// Changes a task as it is now, and tells of it; tried again when somebody else's change comes before.
-    async fn change<F>(&self, live: &Live, key: &TaskKey, mut change: F) -> Result<Record, Error>
+    async fn change<F>(
+        &self,
+        live: &Live,
+        key: &TaskKey,
+        mut change: F,
+    ) -> Result<Arc<Record>, Error>
     where
         F: FnMut(&mut Record, Timestamp) -> Result<Vec<Told>, Error>,
     {
@@ -389,6 +396,7 @@ impl TaskService {
             let (mut record, revision) = self.load(key).await?;
             let told: Vec<Arc<Told>> =
                 change(&mut record, self.now())?.into_iter().map(Arc::new).collect();
+            let record = Arc::new(record);
             if self.keep(live, key, &record, revision, &told).await.map_err(failed)? {
                 return Ok(record);
             }
@@ -408,7 +416,7 @@ impl TaskService {
         &self,
         live: &Live,
         key: &TaskKey,
-        record: &Record,
+        record: &Arc<Record>,
         revision: u64,
         told: &[Arc<Told>],
     ) -> Result<bool, PortError> {

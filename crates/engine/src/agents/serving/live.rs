@@ -43,15 +43,25 @@ impl Lives {
         if let Some(live) = all.get(key).and_then(Weak::upgrade) {
             return live;
         }
-        let live = Arc::new(Live {
+        let live = self.unlisted(key);
+        all.insert(key.clone(), Arc::downgrade(&live));
+        live
+    }
+
+    /// Of a task that nobody else knows the name of; [`Self::list`] makes it one that others find.
+    pub(super) fn unlisted(&self, key: &TaskKey) -> Arc<Live> {
+        Arc::new(Live {
             key: key.clone(),
             told: OnceLock::new(),
             worker: Mutex::default(),
             rested: Mutex::default(),
             lives: self.clone(),
-        });
-        all.insert(key.clone(), Arc::downgrade(&live));
-        live
+        })
+    }
+
+    pub(super) fn list(&self, live: &Arc<Live>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(live.key.clone(), Arc::downgrade(live));
     }
 }
 
@@ -77,10 +87,10 @@ impl Live {
     }
 
     /// Notes how the task is, before anybody is told.
-    pub(super) fn note(&self, record: &Record) {
+    pub(super) fn note(&self, record: &Arc<Record>) {
         let state = record.machine.state();
         let is_at_rest = state.is_terminal() || state.is_interrupted();
-        let rested = is_at_rest.then(|| Arc::new(record.clone()));
+        let rested = is_at_rest.then(|| Arc::clone(record));
         *self.rested.lock().unwrap_or_else(PoisonError::into_inner) = rested;
     }
 
@@ -120,7 +130,7 @@ impl Live {
 pub struct Watching {
     /// None for an answer that has no task.
     task: Option<Watched>,
-    first: Option<Event>,
+    first: Option<Arc<Told>>,
     version: Version,
     is_over: bool,
     is_at_rest: bool,
@@ -184,17 +194,17 @@ impl Watching {
 
     /// An answer that is one message.
     pub(super) fn of_message(message: Message) -> Self {
-        let first = Some(Event::Message(message));
+        let first = Some(Arc::new(Told { sequence: 0, event: Event::Message(message) }));
         Self { task: None, first, version: Version::V1_0, is_over: true, is_at_rest: true }
     }
 
     /// The task as it is now comes first, then what happens after it.
-    pub(super) fn start(&mut self, now: Told) {
+    pub(super) fn start(&mut self, now: Arc<Told>) {
         if let Some(task) = &mut self.task {
             task.expected = now.sequence + 1;
         }
         self.is_over = has_ended(&now.event);
-        self.first = Some(now.event);
+        self.first = Some(now);
     }
 
     /// What was told before it listened.
@@ -214,7 +224,7 @@ impl Watching {
     /// The next event; none after the last.
     pub async fn next(&mut self) -> Option<Event> {
         if let Some(first) = self.first.take() {
-            return Some(first);
+            return Some(Arc::unwrap_or_clone(first).event);
         }
         if self.is_over {
             return None;

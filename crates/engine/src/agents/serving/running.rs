@@ -31,7 +31,7 @@ struct Running {
     service: TaskService,
     key: TaskKey,
     live: Arc<Live>,
-    record: Record,
+    record: Arc<Record>,
     revision: u64,
 }
 
@@ -66,6 +66,7 @@ impl TaskService {
         order: Order,
     ) {
         let Some(labour) = self.labour(&live, &record, order) else { return };
+        let record = Arc::new(record);
         let running = Running { service: self.clone(), key: key.clone(), live, record, revision };
         running.go_on(labour);
     }
@@ -83,16 +84,20 @@ impl TaskService {
         let Some(mut labour) = self.labour(&live, &record, order) else {
             return Err(Error::of(ErrorKind::Internal));
         };
-        let (service, key) = (self.clone(), key.clone());
+        let (service, key, record) = (self.clone(), key.clone(), Arc::new(record));
         let mut running = Running { service, key, live, record, revision: 0 };
         let polled = poll_fn(|context| Poll::Ready(labour.work.poll_unpin(context))).await;
         let is_working = polled.is_pending();
         if !is_working {
             running.live.end();
         }
-        let first = made.clone();
-        let mut told = vec![Arc::new(made)];
-        told.extend(running.advance(&labour.waiting(), is_working)?);
+        let first = Arc::new(made);
+        let mut told = vec![Arc::clone(&first)];
+        told.extend(running.advance(labour.waiting(), is_working)?);
+        if running.record.is_running {
+            // Once it is kept, others may know its name.
+            self.inner.lives.list(&running.live);
+        }
         if !running.keep(&told).await? {
             running.live.end();
             return Ok(None);
@@ -175,7 +180,7 @@ impl Running {
     async fn take(&mut self, steps: &[Step], is_working: bool) -> Result<Going, Error> {
         for _ in 0..TRIES_MAX {
             let was_running = self.record.is_running;
-            let told = self.advance(steps, is_working)?;
+            let told = self.advance(steps.to_vec(), is_working)?;
             let has_ended = self.record.machine.state().is_terminal();
             let going = if has_ended { Going::Over } else { Going::On };
             if told.is_empty() && self.record.is_running == was_running {
@@ -185,13 +190,14 @@ impl Running {
                 return Ok(going);
             }
             // Somebody else has changed it: a message came, or it was cancelled.
-            (self.record, self.revision) = self.service.load(&self.key).await?;
+            let (record, revision) = self.service.load(&self.key).await?;
+            (self.record, self.revision) = (Arc::new(record), revision);
         }
         Err(failed(agent::ports::PortError::Busy { what: "the task" }))
     }
 
     /// What becomes of the task by these steps.
-    fn advance(&mut self, steps: &[Step], is_working: bool) -> Result<Vec<Arc<Told>>, Error> {
+    fn advance(&mut self, steps: Vec<Step>, is_working: bool) -> Result<Vec<Arc<Told>>, Error> {
         let mut told = Vec::new();
         for step in steps {
             told.extend(self.apply(step)?);
@@ -199,9 +205,13 @@ impl Running {
         let state = self.record.machine.state();
         if !is_working && !state.is_terminal() && !state.is_interrupted() {
             let words = "The work ended without a result.";
-            told.extend(self.record.fail(words, self.service.fresh()?, self.service.now()));
+            let (id, now) = (self.service.fresh()?, self.service.now());
+            told.extend(Arc::make_mut(&mut self.record).fail(words, id, now));
         }
-        self.record.is_running = is_working && !self.record.machine.state().is_terminal();
+        let is_running = is_working && !self.record.machine.state().is_terminal();
+        if self.record.is_running != is_running {
+            Arc::make_mut(&mut self.record).is_running = is_running;
+        }
         Ok(told.into_iter().map(Arc::new).collect())
     }
 
@@ -215,8 +225,8 @@ impl Running {
         Ok(is_kept)
     }
 
-    fn apply(&mut self, step: &Step) -> Result<Option<Told>, Error> {
-        let update = match step.clone() {
+    fn apply(&mut self, step: Step) -> Result<Option<Told>, Error> {
+        let update = match step {
             Step::Status { state, said } => {
                 Update::Status { state, message: self.said(said)?, metadata: None }
             }
@@ -224,7 +234,7 @@ impl Running {
                 Update::Artifact { artifact, append, last_chunk, metadata: None }
             }
         };
-        let machine = &mut self.record.machine;
+        let machine = &mut Arc::make_mut(&mut self.record).machine;
         Ok(match machine.apply(machine.next_step(), update, self.service.now()) {
             Applied::Told(told) => Some(*told),
             Applied::Refused(refusal) => {
