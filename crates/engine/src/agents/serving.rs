@@ -493,10 +493,11 @@ impl<T: std::marker::Send + 'static> Future for ToTheEnd<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         self.has_begun = true;
-        let Some(work) = &mut self.work else { return Poll::Pending };
+        // Taken out meanwhile: what panics is not begun again.
+        let Some(mut work) = self.work.take() else { return Poll::Pending };
         let polled = work.poll_unpin(context);
-        if polled.is_ready() {
-            self.work = None;
+        if polled.is_pending() {
+            self.work = Some(work);
         }
         polled
     }
@@ -504,7 +505,8 @@ impl<T: std::marker::Send + 'static> Future for ToTheEnd<T> {
 
 impl<T: std::marker::Send + 'static> Drop for ToTheEnd<T> {
     fn drop(&mut self) {
-        if let Some(work) = self.work.take().filter(|_| self.has_begun) {
+        let is_running = tokio::runtime::Handle::try_current().is_ok();
+        if let Some(work) = self.work.take().filter(|_| self.has_begun && is_running) {
             self.spawner.spawn(async move { drop(work.await) });
         }
     }

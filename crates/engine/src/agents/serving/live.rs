@@ -162,7 +162,7 @@ impl Watching {
         Self::over(service, key, live, told, version)
     }
 
-    /// All that is told of a task that has come to rest before anybody could listen; [`Self::was_told`] says what it is.
+    /// All that is told of a task that has ended before anybody could listen; [`Self::was_told`] says what it is.
     pub(super) fn of_ended(
         service: TaskService,
         key: TaskKey,

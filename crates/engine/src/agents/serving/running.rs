@@ -94,7 +94,8 @@ impl TaskService {
         let first = Arc::new(made);
         let mut told = vec![Arc::clone(&first)];
         told.extend(running.advance(labour.waiting(), is_working)?);
-        if running.record.is_running {
+        let has_ended = running.record.machine.state().is_terminal();
+        if !has_ended {
             // Once it is kept, others may know its name.
             self.inner.lives.list(&running.live);
         }
@@ -103,17 +104,17 @@ impl TaskService {
             return Ok(None);
         }
         let (service, key, live) = (self.clone(), running.key.clone(), Arc::clone(&running.live));
-        let mut watching = if running.record.is_running {
-            // Listens before anything more is told.
-            let watching = Watching::new(service, key, live, version);
-            running.go_on(labour);
-            watching
-        } else {
-            running.live.end();
-            Watching::of_ended(service, key, live, version)
+        // It listens before anything more is told.
+        let mut watching = match has_ended {
+            true => Watching::of_ended(service, key, live, version),
+            false => Watching::new(service, key, live, version),
         };
         watching.start(first);
         watching.was_told(told);
+        match running.record.is_running {
+            true => running.go_on(labour),
+            false => running.live.end(),
+        }
         Ok(Some(watching))
     }
 

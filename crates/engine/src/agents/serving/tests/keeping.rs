@@ -23,6 +23,17 @@ async fn work_that_is_done_at_once_is_kept_by_one_write() {
     assert_eq!(all(watching).await, told);
 }
 
+#[tokio::test]
+async fn whoever_watches_a_task_that_asks_at_once_hears_the_rest_too() {
+    let service = World::new().service();
+    let mut watching = streamed(&service, message("m1", "one ask", None)).await;
+    let Some(Event::Task(task)) = watching.next().await else { panic!("the task comes first") };
+    let answered = sent(&service, message("m2", "two done", Some(&task.id))).await;
+    assert_eq!(answered.status.state, TaskState::Completed);
+    let told = all(watching).await;
+    assert_eq!(told, ["one", "input-required", "working", "two", "completed"]);
+}
+
 /// A store whose writes wait for the test.
 struct Slow {
     tasks: Arc<MemoryAgentTasks>,
