@@ -93,13 +93,16 @@ async fn a_task_that_is_being_kept_is_there_though_its_caller_has_left() {
     // It has begun, and then nobody waits for it any more.
     assert!(service.send(&mina, Version::V1_0, sending).now_or_never().is_none());
     go.notify_one();
-    let listed = loop {
-        let listed = service.list(&mina, ListQuery::default()).await.unwrap();
-        if listed.total_size > 0 {
-            break listed;
+    let kept = async {
+        loop {
+            let listed = service.list(&mina, ListQuery::default()).await.unwrap();
+            if listed.total_size > 0 {
+                return listed;
+            }
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
     };
+    let listed = tokio::time::timeout(Duration::from_secs(10), kept).await.expect("it is kept");
     assert_eq!(listed.tasks[0].status.state, TaskState::Completed);
     // What has not begun does not begin by itself.
     drop(service.send(&mina, Version::V1_0, send(message("n", "done", None), Returns::AtRest)));
