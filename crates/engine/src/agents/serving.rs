@@ -6,17 +6,17 @@ mod delivery;
 mod executor;
 mod expiry;
 mod hooks;
+mod keeping;
 mod live;
 mod record;
 mod researching;
 mod running;
 #[cfg(test)]
 mod tests;
+mod to_the_end;
 
 use std::collections::HashSet;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use a2a::admission::{self, Target};
@@ -30,19 +30,18 @@ use a2a::timestamp::Timestamp;
 use a2a::version::Version;
 use agent::identity::Principal;
 use agent::ports::{
-    AgentTasks, Clock, Entropy, HookKey, KeepTask, Outbox, PortError, Posts, TaskKey, TaskList,
+    AgentTasks, Clock, Entropy, HookKey, Outbox, PortError, Posts, TaskKey, TaskList,
 };
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 pub use self::asking::{ASK, RESEARCH, SEARCH, Saem, SaemParts};
 pub use self::executor::{Ended, Executor, Step, Teller, Work};
 pub use self::live::Watching;
 
-use self::live::{Live, Lives};
+use self::live::Lives;
 use self::record::Record;
 use self::running::Order;
+use self::to_the_end::ToTheEnd;
 use crate::tasks::Tasks;
 
 /// How long an answer waits for its task: what takes longer is asked for again, streamed, or pushed.
@@ -53,9 +52,6 @@ const TRIES_MAX: usize = 32;
 
 /// Webhooks that are called at once.
 const DELIVERIES_MAX: usize = 64;
-
-/// An hour, in milliseconds: expiries are whole hours, so that most changes of a task leave its expiry alone.
-const HOUR: u64 = 3_600_000;
 
 /// What the agent works with.
 pub struct ServingParts {
@@ -382,81 +378,12 @@ impl TaskService {
         Ok(Begun::Task(Box::new(Joined { key, watching, since })))
     }
 
-    /// Changes a task as it is now, and tells of it; tried again when somebody else's change comes before.
-    async fn change<F>(
-        &self,
-        live: &Live,
-        key: &TaskKey,
-        mut change: F,
-    ) -> Result<Arc<Record>, Error>
-    where
-        F: FnMut(&mut Record, Timestamp) -> Result<Vec<Told>, Error>,
-    {
-        for _ in 0..TRIES_MAX {
-            let (mut record, revision) = self.load(key).await?;
-            let told: Vec<Arc<Told>> =
-                change(&mut record, self.now())?.into_iter().map(Arc::new).collect();
-            let record = Arc::new(record);
-            if self.keep(live, key, &record, revision, &told).await.map_err(failed)? {
-                return Ok(record);
-            }
-        }
-        Err(failed(PortError::Busy { what: "the task" }))
-    }
-
-    async fn load(&self, key: &TaskKey) -> Result<(Record, u64), Error> {
-        let now = self.inner.parts.clock.now();
-        let kept = self.inner.parts.tasks.task(key, now).await.map_err(failed)?;
-        let kept = kept.ok_or_else(Error::task_not_found)?;
-        Ok((Record::read(&kept.body).map_err(failed)?, kept.revision))
-    }
-
-    /// Keeps a task, then tells of it. False if it is not as it was any more; then nothing is kept or told.
-    async fn keep(
-        &self,
-        live: &Live,
-        key: &TaskKey,
-        record: &Arc<Record>,
-        revision: u64,
-        told: &[Arc<Told>],
-    ) -> Result<bool, PortError> {
-        let (machine, now) = (&record.machine, self.inner.parts.clock.now());
-        let task = machine.task();
-        let kept = u64::try_from(self.inner.rules.kept.as_millis()).unwrap_or(u64::MAX);
-        let notices = record.notices(told);
-        let hooks: HashSet<String> = notices.iter().map(|notice| notice.hook.clone()).collect();
-        let keep = KeepTask {
-            key: key.clone(),
-            revision,
-            body: record.write()?,
-            context: task.context.as_ref().map(ToString::to_string).unwrap_or_default(),
-            state: machine.state().name().to_owned(),
-            updated_at: task.status.timestamp.map(stamp).unwrap_or_default(),
-            is_running: record.is_running,
-            now,
-            expires_at: agent::identity::Timestamp(
-                now.0.saturating_add(kept).div_ceil(HOUR).saturating_mul(HOUR),
-            ),
-            notices,
-        };
-        if !self.inner.parts.tasks.keep(keep).await? {
-            return Ok(false);
-        }
-        live.note(record);
-        told.iter().for_each(|told| live.tell(told));
-        for hook in hooks {
-            self.deliver(HookKey { task: key.clone(), hook });
-        }
-        Ok(true)
-    }
-
     /// Runs something to its end, even if whoever waits for it goes away half-way.
     fn detached<T: std::marker::Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + std::marker::Send + 'static,
     ) -> ToTheEnd<Result<T, Error>> {
-        let spawner = self.inner.parts.spawner.clone();
-        ToTheEnd { work: Some(Box::pin(work)), has_begun: false, spawner }
+        ToTheEnd::new(work, self.inner.parts.spawner.clone())
     }
 
     fn now(&self) -> Timestamp {
@@ -478,37 +405,6 @@ impl TaskService {
         let (d, e) = (number >> 52 & 0x3fff | 0x8000, number & 0xffff_ffff_ffff);
         let text = format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}");
         text.parse().map_err(|_| Error::of(ErrorKind::Internal))
-    }
-}
-
-/// Work that goes on by itself when whoever waits for it goes away after it has begun.
-struct ToTheEnd<T: std::marker::Send + 'static> {
-    work: Option<BoxFuture<'static, T>>,
-    has_begun: bool,
-    spawner: Tasks,
-}
-
-impl<T: std::marker::Send + 'static> Future for ToTheEnd<T> {
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        self.has_begun = true;
-        // Taken out meanwhile: what panics is not begun again.
-        let Some(mut work) = self.work.take() else { return Poll::Pending };
-        let polled = work.poll_unpin(context);
-        if polled.is_pending() {
-            self.work = Some(work);
-        }
-        polled
-    }
-}
-
-impl<T: std::marker::Send + 'static> Drop for ToTheEnd<T> {
-    fn drop(&mut self) {
-        let is_running = tokio::runtime::Handle::try_current().is_ok();
-        if let Some(work) = self.work.take().filter(|_| self.has_begun && is_running) {
-            self.spawner.spawn(async move { drop(work.await) });
-        }
     }
 }
 

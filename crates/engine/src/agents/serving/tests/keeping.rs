@@ -1,6 +1,6 @@
 //! How often a task is kept, and what becomes of it when its caller leaves meanwhile.
 
-use agent::ports::{KeptTask, TaskRows};
+use agent::ports::{KeepTask, KeptTask, TaskRows};
 use futures_util::FutureExt as _;
 
 use super::*;
