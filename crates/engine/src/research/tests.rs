@@ -141,13 +141,15 @@ struct World {
     clock: Arc<HandClock>,
     tenant: TenantId,
     has_web: bool,
+    /// How fresh what the web was asked for had to be.
+    web_asked: Arc<Mutex<Vec<Freshness>>>,
     callees: Option<Callees>,
     /// What is drawn for the name of the next run.
     drawn: Arc<AtomicU8>,
 }
 
-/// A provider that knows one page, and that page.
-struct Web;
+/// A provider that knows one page, and that page. It notes how fresh an answer has to be.
+struct Web(Arc<Mutex<Vec<Freshness>>>);
 
 impl Searches for Web {
     fn providers(&self) -> Vec<Provider> {
@@ -160,8 +162,9 @@ impl Searches for Web {
         _provider: &'a ProviderId,
         _query: &'a str,
         _results_max: u32,
-        _freshness: Freshness,
+        freshness: Freshness,
     ) -> BoxFuture<'a, Result<Searched, Failure>> {
+        self.0.lock().unwrap().push(freshness);
         let address = "https://web.example/alerts".to_owned();
         let hit = Hit {
             place: address.clone(),
@@ -182,8 +185,9 @@ impl PageTexts for Web {
         &'a self,
         _tenant: &'a TenantId,
         _address: &'a str,
-        _freshness: Freshness,
+        freshness: Freshness,
     ) -> BoxFuture<'a, Result<String, EngineError>> {
+        self.0.lock().unwrap().push(freshness);
         let text = "Budget alerts work by mail and cost 3 dollars at this provider.".to_owned();
         Box::pin(std::future::ready(Ok(text)))
     }
@@ -199,9 +203,14 @@ impl World {
             clock: Arc::new(HandClock::at(1_763_201_400_000)),
             tenant: samples::tenant("mine"),
             has_web: false,
+            web_asked: Arc::default(),
             callees: None,
             drawn: Arc::new(AtomicU8::new(7)),
         }
+    }
+
+    fn web(&self) -> Web {
+        Web(Arc::clone(&self.web_asked))
     }
 
     /// A process of its own over what is kept.
@@ -209,9 +218,9 @@ impl World {
         let model = self.model.clone().map(|model| Arc::new(model) as Arc<dyn LanguageModel>);
         Researcher::new(ResearchParts {
             library: Arc::clone(&self.shelf) as Arc<dyn Library>,
-            searches: self.has_web.then(|| Arc::new(Web) as Arc<dyn Searches>),
+            searches: self.has_web.then(|| Arc::new(self.web()) as Arc<dyn Searches>),
             callees: self.callees.clone(),
-            pages: self.has_web.then(|| Arc::new(Web) as Arc<dyn PageTexts>),
+            pages: self.has_web.then(|| Arc::new(self.web()) as Arc<dyn PageTexts>),
             journals: Arc::clone(&self.journals) as Arc<dyn Journals>,
             ledger: Arc::clone(&self.ledger) as Arc<dyn Ledger>,
             model,

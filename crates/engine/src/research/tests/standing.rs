@@ -185,10 +185,15 @@ async fn a_step_done_anew_passes_by_what_is_remembered() {
     let (research, mina) = (service(&world), caller("mina"));
     let sources = vec!["brave".parse().unwrap()];
     let (first, _) = done(&world, &research, &mina, Asked { sources, ..asked(ALERTS) }).await;
+    let fresh = |of: &Freshness| *of == Freshness::MustBeFresh;
+    let before = std::mem::take(&mut *world.web_asked.lock().unwrap());
+    assert!(!before.is_empty() && !before.iter().any(fresh), "{before:?}");
     world.drawn.fetch_add(1, Ordering::SeqCst);
     let second = research.again(&mina, first, 1).await.unwrap().line.id;
     let last = last_of(&research, &mina, second).await;
     let Seen::Over(Over::Ended { report: Some(report), .. }) = last else { panic!("{last:?}") };
+    let anew = world.web_asked.lock().unwrap().clone();
+    assert!(!anew.is_empty() && anew.iter().all(fresh), "{anew:?}");
     assert!(report.notes.iter().any(|note| note.contains("step 1")), "{:?}", report.notes);
     let kept = world.journals.run(&world.tenant, second).await.unwrap().unwrap();
     let run = replayed(kept).unwrap();
