@@ -114,8 +114,8 @@ function mark() {
   return drop;
 }
 
-function switchLanguage() {
-  choose(language() === "ko" ? "en" : "ko");
+async function switchLanguage() {
+  await choose(language() === "ko" ? "en" : "ko");
   set("language", language());
 }
 

@@ -4,14 +4,16 @@ import english from "./words/en.js";
 import english_agents from "./words/en_agents.js";
 import korean from "./words/ko.js";
 import korean_agents from "./words/ko_agents.js";
-import korean_server from "./words/ko_server.js";
 
 const en = { ...english, ...english_agents };
 const ko = { ...korean, ...korean_agents };
 const LANGUAGES = { en, ko };
 
+/** What the server says, by its English words. Only who reads Korean needs it. */
+let sentences = [];
 let chosen = LANGUAGES[kept.get("language")] ? kept.get("language") : ofBrowser();
 document.documentElement.lang = chosen;
+await learn(chosen);
 
 function ofBrowser() {
   return navigator.languages.map((name) => name.slice(0, 2)).find((name) => LANGUAGES[name]) ?? "en";
@@ -21,7 +23,15 @@ export function language() {
   return chosen;
 }
 
-export function choose(name) {
+async function learn(name) {
+  if (name !== "ko" || sentences.length) return;
+  // Without them the server is heard in its own words.
+  const { default: known } = await import("./words/ko_server.js").catch(() => ({ default: [] }));
+  sentences = known.map(([english, korean]) => ({ is: sentence(english), names: parts(english), korean }));
+}
+
+export async function choose(name) {
+  await learn(name);
   chosen = name;
   kept.set("language", name);
   document.documentElement.lang = name;
@@ -41,7 +51,6 @@ export function named(group, name) {
 
 /** Parts of what the server says that are its own words too; all others are names and numbers. */
 const WORDS = new Set(["place", "says", "snapshots", "why"]);
-const SENTENCES = korean_server.map(([english, korean]) => ({ is: sentence(english), names: parts(english), korean }));
 
 function parts(words) {
   return [...words.matchAll(/\{(\w+)\}/g)].map((part) => part[1]);
@@ -55,10 +64,11 @@ function sentence(words) {
 /** What the server said, in the person's language where that is known; its own words otherwise. */
 export function heard(words) {
   if (chosen !== "ko" || !words) return words;
-  for (const { is, names, korean } of SENTENCES) {
+  for (const { is, names, korean } of sentences) {
     const found = is.exec(words);
+    if (!found) continue;
     const part = (name) => (WORDS.has(name) ? heard : String)(found[names.indexOf(name) + 1]);
-    if (found) return particles(korean.replace(/\{(\w+)\}/g, (_, name) => part(name)));
+    return particles(korean.replace(/\{(\w+)\}/g, (_, name) => part(name)));
   }
   // Several reasons are one line.
   return words.includes("; ") ? words.split("; ").map(heard).join("; ") : words;

@@ -19,7 +19,7 @@ class Login extends Part {
         key.focus();
       }
     };
-    const other = () => { choose(language() === "ko" ? "en" : "ko"); this.draw(); };
+    const other = async () => { await choose(language() === "ko" ? "en" : "ko"); this.draw(); };
     put(this, h("main", { class: "alone" },
       h("h1", {}, "Saem"),
       h("form", { class: "card", onsubmit: go },

@@ -83,7 +83,7 @@ function you() {
 }
 
 function look() {
-  const languages = h("select", { onchange: () => { choose(languages.value); set("language", languages.value); } }, h("option", { value: "ko", selected: language() === "ko", lang: "ko" }, "한국어"), h("option", { value: "en", selected: language() === "en", lang: "en" }, "English"));
+  const languages = h("select", { onchange: async () => { await choose(languages.value); set("language", languages.value); } }, h("option", { value: "ko", selected: language() === "ko", lang: "ko" }, "한국어"), h("option", { value: "en", selected: language() === "en", lang: "en" }, "English"));
   const now = document.documentElement.dataset.theme ?? "";
   const themes = h("select", { onchange: () => set("theme", themes.value || null) },
     [["", "settings.system"], ["light", "app.light"], ["dark", "app.dark"]].map(([value, name]) => h("option", { value, selected: value === now }, t(name))));

@@ -62,8 +62,7 @@ impl AgentTasks for Store {
         Box::pin(self.writer.write(move |transaction| {
             let expired = expired(transaction, now, limit)?;
             for key in &expired {
-                let head = head(transaction, key)?;
-                remove(transaction, key, head.as_ref())?;
+                remove(transaction, key)?;
             }
             Ok(expired.len() as u64)
         }))
@@ -146,12 +145,6 @@ fn named((tenant, owner, id): (&str, &str, &str)) -> Result<TaskKey, redb::Error
 /// Where a task stands in its owner's list.
 fn listed(key: &TaskKey, updated_at: Timestamp) -> (&str, &str, u64, &str) {
     (key.tenant.as_str(), &key.owner, u64::MAX - updated_at.0, &key.id)
-}
-
-fn head(transaction: &WriteTransaction, key: &TaskKey) -> Result<Option<Head>, redb::Error> {
-    let tasks = transaction.open_table(tables::TASKS)?;
-    let row = tasks.get(place(key))?;
-    row.map(|row| from_row(row.value().0)).transpose()
 }
 
 fn write(transaction: &WriteTransaction, keep: &KeepTask) -> Result<bool, redb::Error> {
@@ -249,16 +242,13 @@ fn expired(
     .collect()
 }
 
-fn remove(
-    transaction: &WriteTransaction,
-    key: &TaskKey,
-    head: Option<&Head>,
-) -> Result<(), redb::Error> {
-    if let Some(head) = head {
-        unlist(transaction, key, head)?;
-        transaction.open_table(tables::TASKS)?.remove(place(key))?;
+fn remove(transaction: &WriteTransaction, key: &TaskKey) -> Result<(), redb::Error> {
+    let mut tasks = transaction.open_table(tables::TASKS)?;
+    let head = tasks.remove(place(key))?.map(|row| from_row(row.value().0)).transpose()?;
+    match head {
+        Some(head) => unlist(transaction, key, &head),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Takes out what stands about a task elsewhere than at its own place.

@@ -154,10 +154,10 @@ impl TaskService {
             // Who waits longer is told how far it is.
             _ = tokio::time::timeout(ANSWER_WAIT_MAX, resting).await;
         }
-        if let Some(record) = joined.watching.rested() {
-            return Ok(Sent::Task(record.machine.view(history_length, Artifacts::With)));
-        }
-        let (record, _) = self.load(&joined.key).await?;
+        let record = match joined.watching.rested() {
+            Some(record) => record,
+            None => Arc::new(self.load(&joined.key).await?.0),
+        };
         Ok(Sent::Task(record.machine.view(history_length, Artifacts::With)))
     }
 
