@@ -4,8 +4,6 @@ import { h, icon, iconButton, set as put } from "./dom.js";
 import { Part, get, kept, on, set } from "./store.js";
 import { choose, language, t } from "./words.js";
 import { watchApprovals } from "./parts/approvals.js";
-import { returned } from "./parts/tool_login.js";
-import "./rooms/login.js";
 import "./rooms/chat.js";
 
 const ROOMS = ["chat", "documents", "research", "tools", "agents", "activity", "settings"];
@@ -33,7 +31,7 @@ class App extends Part {
   async #arrive() {
     try {
       set("me", await api.get("/api/me"));
-      if (await returned()) this.#show();
+      if (new URLSearchParams(location.search).has("state")) await this.#returned();
     } catch (problem) {
       if (problem.status === 401) { this.#signIn(); return; }
       put(this, h("main", { class: "alone" }, h("h1", {}, "Saem"), h("p", { role: "alert" }, t("problem.unreachable")),
@@ -41,8 +39,15 @@ class App extends Part {
     }
   }
 
-  #signIn() {
+  /** A login at a server of tools may have ended here. */
+  async #returned() {
+    const { returned } = await import("./parts/tool_login.js");
+    if (await returned()) this.#show();
+  }
+
+  async #signIn() {
     this.#room = null;
+    if (!(await this.#fetched("login", this)) || get("me")) return;
     put(this, document.createElement("saem-login"));
   }
 

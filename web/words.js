@@ -82,10 +82,22 @@ function particles(words) {
 
 const locale = () => (chosen === "ko" ? "ko-KR" : "en-GB");
 
-export const number = (value, digits = 0) =>
-  new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value ?? 0);
+/** What writes numbers and times in a language: slow to make, so that each is made once. */
+const writers = new Map();
 
-export const share = (value) => new Intl.NumberFormat(locale(), { style: "percent", maximumFractionDigits: 0 }).format(value ?? 0);
+function writer(Kind, options) {
+  const name = `${Kind.name} ${locale()} ${JSON.stringify(options)}`;
+  if (!writers.has(name)) writers.set(name, new Kind(locale(), options));
+  return writers.get(name);
+}
+
+export function number(value, digits = 0) {
+  // The first writer takes longer than all the rest of the welcome, and up to a thousand it changes nothing.
+  if (Number.isInteger(value) && value >= 0 && value < 1000) return String(value);
+  return writer(Intl.NumberFormat, { maximumFractionDigits: digits }).format(value ?? 0);
+}
+
+export const share = (value) => writer(Intl.NumberFormat, { style: "percent", maximumFractionDigits: 0 }).format(value ?? 0);
 
 /** Dollars, with as many digits as say something. */
 export function money(value) {
@@ -106,11 +118,11 @@ export function seconds(milliseconds) {
 }
 
 export const moment = (milliseconds) =>
-  new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(milliseconds);
+  writer(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short" }).format(milliseconds);
 
 /** How long ago, roughly. */
 export function ago(milliseconds) {
-  const relative = new Intl.RelativeTimeFormat(locale(), { numeric: "auto" });
+  const relative = writer(Intl.RelativeTimeFormat, { numeric: "auto" });
   const minutes = Math.round((milliseconds - Date.now()) / 60_000);
   if (Math.abs(minutes) < 60) return relative.format(minutes, "minute");
   const hours = Math.round(minutes / 60);

@@ -11,6 +11,8 @@ export function longList({ height, row, label, more = () => {} }) {
   const drawn = new Map();
 
   function draw() {
+    // To ask how tall the frame is makes the browser lay out the whole page at once.
+    if (!items.length) { more(); return; }
     const first = Math.max(0, Math.floor(frame.scrollTop / height) - AROUND);
     const last = Math.min(items.length, Math.ceil((frame.scrollTop + (frame.clientHeight || 600)) / height) + AROUND);
     for (const [place, element] of drawn) {

@@ -1,10 +1,10 @@
 // One turn: the question, what Saem is doing, the answer as it grows, its sources, and what can be done with it.
+import { Problem } from "../api.js";
 import { h, icon, iconButton, set as put } from "../dom.js";
 import { show } from "../rich.js";
 import { moment, money, named, number, said, seconds, t } from "../words.js";
 import { cardFor } from "./citation.js";
-import { copy } from "./dialogs.js";
-import { how } from "./how.js";
+import { copy, failed } from "./dialogs.js";
 
 export class TurnView {
   #turn;
@@ -130,7 +130,7 @@ export class TurnView {
     return h("footer", { class: "actions" },
       iconButton("copy", t("chat.copy"), () => copy(turn.answer)),
       iconButton("retry", t("chat.retry"), () => this.#ask(turn.question)),
-      h("button", { type: "button", class: "icon-button", onclick: () => how(turn) }, icon("how"), h("span", {}, t("chat.how"))),
+      h("button", { type: "button", class: "icon-button", onclick: () => explain(turn) }, icon("how"), h("span", {}, t("chat.how"))),
       h("span", { class: "facts" }, facts.filter(Boolean).join(" · ")));
   }
 
@@ -150,6 +150,16 @@ export class TurnView {
     const mark = event.target.closest?.("button.cite");
     const citation = mark && this.#citation(mark);
     if (citation) cardFor(mark, citation, this.#turn.question, { focus: event.type === "click" });
+  }
+}
+
+/** Opens the drawer that says how a turn was answered. */
+async function explain(turn) {
+  try {
+    const { how } = await import("./how.js");
+    how(turn);
+  } catch {
+    failed(new Problem({}));
   }
 }
 

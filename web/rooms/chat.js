@@ -10,7 +10,6 @@ import { LongTalk } from "../parts/long_talk.js";
 import { SessionList } from "../parts/sessions.js";
 import { TurnView, missing } from "../parts/turn.js";
 import { welcome } from "../parts/welcome.js";
-import "../parts/memory.js";
 
 /** Turns that are fetched at once; earlier ones when they come into sight. */
 const PAGE = 60;
@@ -200,9 +199,17 @@ class Chat extends Part {
     this.#showMemory();
   }
 
-  #showMemory() {
+  async #showMemory() {
     this.memory.hidden = !get("memoryOpen");
     if (this.memory.hidden) { put(this.memory); return; }
+    try {
+      await import("../parts/memory.js");
+    } catch {
+      failed(new api.Problem({}));
+      return;
+    }
+    // Meanwhile it may have been closed.
+    if (this.memory.hidden) return;
     const panel = document.createElement("saem-memory");
     panel.session = this.#session;
     panel.close = () => this.#toggleMemory();

@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode};
 use sha2::{Digest, Sha256};
 
 use crate::input::Path;
-use crate::page::files::{FILES, INDEX};
+use crate::page::files::{FILES, INDEX, STYLE, STYLES};
 use crate::problem::Problem;
 use crate::routes::{Access, Route};
 
@@ -86,12 +86,14 @@ async fn file(
 impl Page {
     fn put_together() -> Self {
         let mut digest = Sha256::new();
-        for (path, bytes) in FILES {
+        let style = STYLES.map(|(_, bytes)| bytes).concat();
+        let all = || FILES.iter().copied().chain([(STYLE, style.as_slice())]);
+        for (path, bytes) in all() {
             digest.update(path);
             digest.update(bytes);
         }
         let edition = digits(&digest.finalize());
-        let files = FILES.iter().map(|(path, bytes)| (*path, Sent::new(path, bytes))).collect();
+        let files = all().map(|(path, bytes)| (path, Sent::new(path, bytes))).collect();
         let index = Sent::new("index.html", INDEX.replace(EDITION, &edition).as_bytes());
         Self { index, edition, files }
     }

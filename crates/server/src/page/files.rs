@@ -9,12 +9,16 @@ macro_rules! file {
     };
 }
 
+/// How everything looks: sent as one file, in this order, under the name of [`STYLE`].
+pub(super) const STYLES: [(&str, &[u8]); 4] =
+    [file!("base.css"), file!("chat.css"), file!("rooms.css"), file!("research.css")];
+
+pub(super) const STYLE: &str = "page.css";
+
 /// All others, by their paths.
 pub(super) const FILES: &[(&str, &[u8])] = &[
     file!("api.js"),
     file!("app.js"),
-    file!("base.css"),
-    file!("chat.css"),
     file!("dom.js"),
     file!("icon.svg"),
     file!("parts/agent.js"),
@@ -42,8 +46,6 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     file!("parts/uploads.js"),
     file!("parts/welcome.js"),
     file!("rich.js"),
-    file!("research.css"),
-    file!("rooms.css"),
     file!("rooms/activity.js"),
     file!("rooms/agents.js"),
     file!("rooms/chat.js"),
@@ -67,7 +69,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use super::FILES;
+    use super::{FILES, STYLES};
 
     fn files(folder: &Path, root: &Path, found: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -86,7 +88,7 @@ mod tests {
         let mut there = BTreeSet::from(["index.html".to_owned()]);
         files(&root, &root, &mut there);
         let mut known: BTreeSet<String> =
-            FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
+            FILES.iter().chain(&STYLES).map(|(path, _)| (*path).to_owned()).collect();
         known.insert("index.html".to_owned());
         assert_eq!(known, there);
     }
