@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: makes the release build and the peers ready, and runs a bench.
+//! `cargo xtask bench`: builds Saem as it is packaged, makes the peers ready, and runs a bench.
 #![expect(
     clippy::disallowed_methods,
     reason = "a chore is told by cargo's environment where things are"
@@ -10,6 +10,9 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use crate::python::{Others, Packages, peers, target_folder};
+
+/// What is packaged is measured; peers in Rust are built in the same way.
+const PROFILE: &str = "dist";
 
 /// The peers, pinned: a figure says which version it was measured against.
 const PEERS: Packages<'_> = Packages {
@@ -42,7 +45,10 @@ const OFFICIAL: [(&str, &str); 3] = [
 pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     let repository = crate::gate::root();
     let target = target_folder(&repository)?;
-    cargo(&repository, &["build", "--release", "--package", "saem", "--package", "bench"])?;
+    cargo(
+        &repository,
+        &["build", "--profile", PROFILE, "--package", "saem", "--package", "bench"],
+    )?;
     // What speaks MCP or A2A, or drives a browser, is there for the tests already.
     let (python, node) = match name {
         "mcp" | "a2a" | "page" => {
@@ -53,7 +59,7 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
         _ => (peers(&target.join("bench-peers"), PEERS)?, None),
     };
     let data = std::env::var_os("BENCH_DATA").map(PathBuf::from);
-    let mut bench = Command::new(target.join("release/bench"));
+    let mut bench = Command::new(target.join(PROFILE).join("bench"));
     if let Some(node) = node {
         bench.env("BENCH_PACKAGES", node.file("")).env("BENCH_NODE", node.node);
     }
@@ -63,7 +69,7 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     let status = bench
         .arg(name)
         .args(arguments)
-        .env("BENCH_SAEM", target.join("release/saem"))
+        .env("BENCH_SAEM", target.join(PROFILE).join("saem"))
         .env("BENCH_PYTHON", python)
         .env("BENCH_DATA", data.unwrap_or_else(|| repository.join("../shared/data")))
         .status()?;
