@@ -1,10 +1,13 @@
 //! Documents, their readings, their collections and the order in which they changed.
 
+use std::sync::Arc;
+
 use agent::identity::{AuditEntry, Timestamp};
 use agent::knowledge::{Collection, Document};
 use agent::names::{CollectionName, DocumentId, TenantId};
 use agent::ports::{Change, DocumentList, Documents, Kept, Later, Page, Put};
-use redb::{ReadableTable, Table, WriteTransaction};
+use agent::recent::Recent;
+use redb::{ReadTransaction, ReadableTable, Table, WriteTransaction};
 
 use crate::audit;
 use crate::redb_file::Store;
@@ -13,10 +16,25 @@ use crate::tables::{self, LAST, from_row, to_row};
 /// Most documents in one page of a list.
 const PAGE_DOCUMENTS_MAX: usize = 1000;
 
+/// Documents whose rows are kept in memory: those that are read again and again, a kilobyte or two each.
+const KNOWN_MAX: usize = 1024;
+
+/// What is known of some documents, without their readings.
+pub(crate) struct KnownDocuments(Recent<(TenantId, DocumentId), Arc<Document>>);
+
+impl Default for KnownDocuments {
+    fn default() -> Self {
+        Self(Recent::new(KNOWN_MAX))
+    }
+}
+
 impl Documents for Store {
     fn put<'a>(&'a self, tenant: &'a TenantId, kept: Kept) -> Later<'a, Put> {
-        let tenant = tenant.clone();
-        Box::pin(self.writer.write(move |transaction| put(transaction, &tenant, kept)))
+        let (tenant, changing) = (tenant.clone(), self.known_documents.changing());
+        let written = self.writer.write(move |transaction| {
+            put(transaction, &tenant, kept).map(|outcome| (outcome, changing))
+        });
+        Box::pin(async { written.await.map(|(outcome, _)| outcome) })
     }
 
     fn delete<'a>(
@@ -25,8 +43,8 @@ impl Documents for Store {
         ids: Vec<DocumentId>,
         audit: AuditEntry,
     ) -> Later<'a, Vec<DocumentId>> {
-        let tenant = tenant.clone();
-        Box::pin(self.writer.write(move |transaction| {
+        let (tenant, changing) = (tenant.clone(), self.known_documents.changing());
+        let written = self.writer.write(move |transaction| {
             let mut gone = Vec::new();
             for id in ids {
                 if delete(transaction, &tenant, &id)? {
@@ -36,17 +54,26 @@ impl Documents for Store {
             if !gone.is_empty() {
                 audit::append(transaction, &tenant, &audit)?;
             }
-            Ok(gone)
-        }))
+            Ok((gone, changing))
+        });
+        Box::pin(async { written.await.map(|(gone, _)| gone) })
     }
 
     fn get<'a>(&'a self, tenant: &'a TenantId, id: &'a DocumentId) -> Later<'a, Option<Document>> {
-        let key = (tenant.to_string(), id.to_string());
-        Box::pin(self.look_up(move |transaction| {
-            let documents = transaction.open_table(tables::DOCUMENTS)?;
-            let row = documents.get((key.0.as_str(), key.1.as_str()))?;
-            row.map(|row| from_row(row.value())).transpose()
-        }))
+        let key = (tenant.clone(), id.clone());
+        Box::pin(async move {
+            let read = |transaction: &ReadTransaction| {
+                let documents = transaction.open_table(tables::DOCUMENTS)?;
+                let row = documents.get((tenant.as_str(), id.as_str()))?;
+                row.map(|row| from_row(row.value()).map(Arc::new)).transpose()
+            };
+            let find = |known: &mut KnownDocuments| known.0.get(&key).map(Some);
+            let put = |known: &mut KnownDocuments, found: Option<Arc<Document>>| {
+                found.into_iter().for_each(|document| known.0.put(key.clone(), document, 1));
+            };
+            let found = self.known(&self.known_documents, find, read, put).await?;
+            Ok(found.map(|document| (*document).clone()))
+        })
     }
 
     fn content<'a>(

@@ -12,6 +12,7 @@ mod redb_file;
 pub mod redis;
 mod research;
 mod sessions;
+mod shelf;
 mod tables;
 mod tasks;
 mod tools;

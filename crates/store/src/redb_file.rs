@@ -7,9 +7,12 @@ use agent::ports::{Failpoints, NoFailpoints, PortError};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable};
 use tokio::sync::watch;
 
-use crate::keys::KeyShelf;
+use crate::documents::KnownDocuments;
+use crate::keys::KnownKeys;
 use crate::migrations;
+use crate::shelf::Shelf;
 use crate::tables;
+use crate::tools::KnownTools;
 use crate::writer::{Health, Writer};
 
 /// Everything kept, behind the ports of `agent`. Cheap to clone.
@@ -17,7 +20,9 @@ use crate::writer::{Health, Writer};
 pub struct Store {
     pub(crate) file: Arc<File>,
     pub(crate) writer: Writer,
-    pub(crate) shelf: KeyShelf,
+    pub(crate) known_keys: Shelf<KnownKeys>,
+    pub(crate) known_documents: Shelf<KnownDocuments>,
+    pub(crate) known_tools: Shelf<KnownTools>,
 }
 
 /// Memory for a first look at the version: a few pages.
@@ -62,7 +67,13 @@ impl Store {
         let writer = Writer::start(Arc::clone(&file), options.failpoints).map_err(|error| {
             OpenError::Unusable { path: path.to_owned(), why: error.to_string() }
         })?;
-        Ok(Self { file, writer, shelf: KeyShelf::default() })
+        Ok(Self {
+            file,
+            writer,
+            known_keys: Shelf::default(),
+            known_documents: Shelf::default(),
+            known_tools: Shelf::default(),
+        })
     }
 
     /// How the writer is, now and whenever it changes.

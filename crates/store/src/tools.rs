@@ -1,12 +1,15 @@
 //! Pins and approvals of tools, and the log of their calls.
 
+use std::sync::Arc;
+
 use agent::identity::{AuditEntry, Timestamp};
 use agent::names::TenantId;
 use agent::ports::{ActivityList, Later, Page, ToolRecords};
+use agent::recent::Recent;
 use agent::tools::activity::Activity;
 use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::policy::{Approval, Pins};
-use redb::ReadableTable;
+use redb::{ReadTransaction, ReadableTable};
 
 use crate::audit;
 use crate::redb_file::Store;
@@ -15,14 +18,37 @@ use crate::tables::{self, LAST, from_row, to_row};
 /// Lines that are looked at for one page, fitting or not: a filter that fits nothing must not read a year at once.
 const LOOKED_AT_MAX: usize = 10_000;
 
+/// Servers and tenants of which something is kept in memory: every call asks for it.
+const KNOWN_MAX: usize = 1024;
+
+/// What is known of some servers' pins and some tenants' approvals.
+pub(crate) struct KnownTools {
+    pins: Recent<(TenantId, ServerId), Arc<Pins>>,
+    approvals: Recent<TenantId, Arc<Vec<Approval>>>,
+}
+
+impl Default for KnownTools {
+    fn default() -> Self {
+        Self { pins: Recent::new(KNOWN_MAX), approvals: Recent::new(KNOWN_MAX) }
+    }
+}
+
 impl ToolRecords for Store {
     fn pins<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId) -> Later<'a, Option<Pins>> {
         let key = (tenant.clone(), server.clone());
-        Box::pin(self.look_up(move |transaction| {
-            let pins = transaction.open_table(tables::TOOL_PINS)?;
-            let row = pins.get((key.0.as_str(), key.1.as_str()))?;
-            row.map(|row| from_row(row.value())).transpose()
-        }))
+        Box::pin(async move {
+            let read = |transaction: &ReadTransaction| {
+                let pins = transaction.open_table(tables::TOOL_PINS)?;
+                let row = pins.get((tenant.as_str(), server.as_str()))?;
+                row.map(|row| from_row(row.value()).map(Arc::new)).transpose()
+            };
+            let find = |known: &mut KnownTools| known.pins.get(&key).map(Some);
+            let put = |known: &mut KnownTools, found: Option<Arc<Pins>>| {
+                found.into_iter().for_each(|pins| known.pins.put(key.clone(), pins, 1));
+            };
+            let found = self.known(&self.known_tools, find, read, put).await?;
+            Ok(found.map(|pins| (*pins).clone()))
+        })
     }
 
     fn pin<'a>(
@@ -32,12 +58,15 @@ impl ToolRecords for Store {
         pins: Pins,
         audit: AuditEntry,
     ) -> Later<'a, ()> {
-        let (tenant, server) = (tenant.clone(), server.clone());
-        Box::pin(self.writer.write(move |transaction| {
+        let (tenant, server, changing) =
+            (tenant.clone(), server.clone(), self.known_tools.changing());
+        let written = self.writer.write(move |transaction| {
             let mut table = transaction.open_table(tables::TOOL_PINS)?;
             table.insert((tenant.as_str(), server.as_str()), to_row(&pins)?.as_slice())?;
-            audit::append(transaction, &tenant, &audit)
-        }))
+            audit::append(transaction, &tenant, &audit)?;
+            Ok(changing)
+        });
+        Box::pin(async { written.await.map(drop) })
     }
 
     fn switches<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<(ServerId, bool)>> {
@@ -77,24 +106,33 @@ impl ToolRecords for Store {
         approval: Approval,
         audit: AuditEntry,
     ) -> Later<'a, ()> {
-        let tenant = tenant.clone();
-        Box::pin(self.writer.write(move |transaction| {
+        let (tenant, changing) = (tenant.clone(), self.known_tools.changing());
+        let written = self.writer.write(move |transaction| {
             let mut table = transaction.open_table(tables::TOOL_APPROVALS)?;
             let session = approval.session.as_deref().unwrap_or_default();
             let key = (tenant.as_str(), approval.tool.as_str(), approval.by.as_str(), session);
             table.insert(key, to_row(&approval)?.as_slice())?;
-            audit::append(transaction, &tenant, &audit)
-        }))
+            audit::append(transaction, &tenant, &audit)?;
+            Ok(changing)
+        });
+        Box::pin(async { written.await.map(drop) })
     }
 
     fn approvals<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<Approval>> {
-        let tenant = tenant.clone();
-        Box::pin(self.look_up(move |transaction| {
-            let table = transaction.open_table(tables::TOOL_APPROVALS)?;
-            let name = tenant.as_str();
-            let rows = table.range((name, "", "", "")..=(name, LAST, LAST, LAST))?;
-            rows.map(|row| from_row(row?.1.value())).collect()
-        }))
+        Box::pin(async move {
+            let read = |transaction: &ReadTransaction| {
+                let table = transaction.open_table(tables::TOOL_APPROVALS)?;
+                let name = tenant.as_str();
+                let rows = table.range((name, "", "", "")..=(name, LAST, LAST, LAST))?;
+                rows.map(|row| from_row(row?.1.value())).collect::<Result<_, _>>().map(Arc::new)
+            };
+            let find = |known: &mut KnownTools| known.approvals.get(tenant);
+            let put = |known: &mut KnownTools, found: Arc<Vec<Approval>>| {
+                known.approvals.put(tenant.clone(), found, 1);
+            };
+            let found = self.known(&self.known_tools, find, read, put).await?;
+            Ok((*found).clone())
+        })
     }
 
     fn disapprove<'a>(
@@ -103,8 +141,8 @@ impl ToolRecords for Store {
         tool: ToolName,
         audit: AuditEntry,
     ) -> Later<'a, u64> {
-        let tenant = tenant.clone();
-        Box::pin(self.writer.write(move |transaction| {
+        let (tenant, changing) = (tenant.clone(), self.known_tools.changing());
+        let written = self.writer.write(move |transaction| {
             let mut table = transaction.open_table(tables::TOOL_APPROVALS)?;
             let (name, tool) = (tenant.as_str(), tool.as_str());
             let mut taken_back = 0;
@@ -113,8 +151,9 @@ impl ToolRecords for Store {
                 false
             })?;
             audit::append(transaction, &tenant, &audit)?;
-            Ok(taken_back)
-        }))
+            Ok((taken_back, changing))
+        });
+        Box::pin(async { written.await.map(|(taken_back, _)| taken_back) })
     }
 
     fn note_activity<'a>(&'a self, tenant: &'a TenantId, lines: Vec<Activity>) -> Later<'a, ()> {
