@@ -27,8 +27,8 @@ const PIECES_MAX: usize = 4096;
 const STAGE_BYTES: usize = 1 << 20;
 
 /// Bytes of text in one commit: large enough that its fixed cost does not count, and small enough that the last one
-/// of many is not waited for long.
-const COMMIT_BYTES_MAX: usize = 24 << 20;
+/// of many is not waited for long, with one processor idle.
+const COMMIT_BYTES_MAX: usize = 8 << 20;
 
 /// Documents that come one after another share a commit: it waits for those under way, but no longer than a
 /// person would notice.
