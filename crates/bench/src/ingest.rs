@@ -51,6 +51,8 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
     say(&format!("{} documents, {} MiB", size.documents, bytes >> 20));
 
     let mut peer = Peer::start(&places.python, "llama_index_ingest.py", &[])?;
+    // It answers once it has loaded its libraries, which takes a processor for seconds.
+    let version = peer.ask("version")?;
     let (mut ours, mut ours_cpu) = (Vec::new(), Vec::new());
     let (mut theirs, mut theirs_cpu, mut theirs_memory) = (Vec::new(), Vec::new(), 0.0_f64);
     let documents = size.documents as f64;
@@ -78,7 +80,6 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
             theirs.last().unwrap_or(&0.0)
         ));
     }
-    let version = peer.ask("version")?;
     drop(peer);
     let vectors = with_vectors(places, &corpus, size, work.path())?;
     let ratio = median(ratios(&ours, &theirs));
