@@ -6,8 +6,7 @@ use agent::identity::{AuditEntry, Timestamp};
 use agent::knowledge::{Collection, Document};
 use agent::names::{CollectionName, DocumentId, TenantId};
 use agent::ports::{Change, DocumentList, Documents, Kept, Later, Page, Put};
-use agent::recent::Recent;
-use redb::{ReadTransaction, ReadableTable, Table, WriteTransaction};
+use redb::{ReadableTable, Table, WriteTransaction};
 
 use crate::audit;
 use crate::redb_file::Store;
@@ -15,18 +14,6 @@ use crate::tables::{self, LAST, from_row, to_row};
 
 /// Most documents in one page of a list.
 const PAGE_DOCUMENTS_MAX: usize = 1000;
-
-/// Documents whose rows are kept in memory: those that are read again and again, a kilobyte or two each.
-const KNOWN_MAX: usize = 1024;
-
-/// What is known of some documents, without their readings.
-pub(crate) struct KnownDocuments(Recent<(TenantId, DocumentId), Arc<Document>>);
-
-impl Default for KnownDocuments {
-    fn default() -> Self {
-        Self(Recent::new(KNOWN_MAX))
-    }
-}
 
 impl Documents for Store {
     fn put<'a>(&'a self, tenant: &'a TenantId, kept: Kept) -> Later<'a, Put> {
@@ -60,19 +47,14 @@ impl Documents for Store {
     }
 
     fn get<'a>(&'a self, tenant: &'a TenantId, id: &'a DocumentId) -> Later<'a, Option<Document>> {
-        let key = (tenant.clone(), id.clone());
         Box::pin(async move {
-            let read = |transaction: &ReadTransaction| {
+            let key = (tenant.clone(), id.clone());
+            let found = self.known(&self.known_documents, key, |transaction| {
                 let documents = transaction.open_table(tables::DOCUMENTS)?;
                 let row = documents.get((tenant.as_str(), id.as_str()))?;
-                row.map(|row| from_row(row.value()).map(Arc::new)).transpose()
-            };
-            let find = |known: &mut KnownDocuments| known.0.get(&key).map(Some);
-            let put = |known: &mut KnownDocuments, found: Option<Arc<Document>>| {
-                found.into_iter().for_each(|document| known.0.put(key.clone(), document, 1));
-            };
-            let found = self.known(&self.known_documents, find, read, put).await?;
-            Ok(found.map(|document| (*document).clone()))
+                row.map(|row| from_row(row.value())).transpose()
+            });
+            Ok(found.await?.map(Arc::unwrap_or_clone))
         })
     }
 

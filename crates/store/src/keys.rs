@@ -6,28 +6,25 @@ use std::sync::Arc;
 use agent::identity::{ApiKey, AuditEntry};
 use agent::names::TenantId;
 use agent::ports::{Keys, Later, PortError};
-use redb::{ReadTransaction, ReadableTable};
+use redb::ReadableTable;
 
 use crate::audit;
 use crate::redb_file::Store;
 use crate::tables::{self, from_row, to_row};
 
-/// All keys, by their prefixes; none until somebody asks.
-pub(crate) type KnownKeys = Option<Arc<HashMap<String, ApiKey>>>;
-
 impl Store {
+    /// All keys, by their prefixes.
     async fn all_keys(&self) -> Result<Arc<HashMap<String, ApiKey>>, PortError> {
-        let read = |transaction: &ReadTransaction| {
+        let all = self.known(&self.known_keys, (), |transaction| {
             let keys = transaction.open_table(tables::KEYS)?;
             let row = |row: Result<_, redb::StorageError>| {
                 let (prefix, key): (redb::AccessGuard<'_, &str>, redb::AccessGuard<'_, &[u8]>) =
                     row?;
                 Ok((prefix.value().to_owned(), from_row(key.value())?))
             };
-            keys.iter()?.map(row).collect::<Result<_, redb::Error>>().map(Arc::new)
-        };
-        self.known(&self.known_keys, |known| known.clone(), read, |known, keys| *known = Some(keys))
-            .await
+            keys.iter()?.map(row).collect::<Result<_, redb::Error>>().map(Some)
+        });
+        Ok(all.await?.unwrap_or_default())
     }
 }
 

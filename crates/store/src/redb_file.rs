@@ -1,18 +1,21 @@
 //! The store's file: opened by one process, with a version, and opened anew after the disk was full.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use agent::identity::ApiKey;
+use agent::knowledge::Document;
+use agent::names::{DocumentId, TenantId};
 use agent::ports::{Failpoints, NoFailpoints, PortError};
+use agent::tools::naming::ServerId;
+use agent::tools::policy::{Approval, Pins};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable};
 use tokio::sync::watch;
 
-use crate::documents::KnownDocuments;
-use crate::keys::KnownKeys;
 use crate::migrations;
-use crate::shelf::Shelf;
+use crate::shelf::{Rows, Shelf};
 use crate::tables;
-use crate::tools::KnownTools;
 use crate::writer::{Health, Writer};
 
 /// Everything kept, behind the ports of `agent`. Cheap to clone.
@@ -20,9 +23,10 @@ use crate::writer::{Health, Writer};
 pub struct Store {
     pub(crate) file: Arc<File>,
     pub(crate) writer: Writer,
-    pub(crate) known_keys: Shelf<KnownKeys>,
-    pub(crate) known_documents: Shelf<KnownDocuments>,
-    pub(crate) known_tools: Shelf<KnownTools>,
+    pub(crate) known_keys: Shelf<Rows<(), HashMap<String, ApiKey>>>,
+    pub(crate) known_documents: Shelf<Rows<(TenantId, DocumentId), Document>>,
+    pub(crate) known_pins: Shelf<Rows<(TenantId, ServerId), Pins>>,
+    pub(crate) known_approvals: Shelf<Rows<TenantId, Vec<Approval>>>,
 }
 
 /// Memory for a first look at the version: a few pages.
@@ -72,7 +76,8 @@ impl Store {
             writer,
             known_keys: Shelf::default(),
             known_documents: Shelf::default(),
-            known_tools: Shelf::default(),
+            known_pins: Shelf::default(),
+            known_approvals: Shelf::default(),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::ports::PortError;
+use agent::recent::Recent;
 use redb::ReadTransaction;
 
 use crate::redb_file::Store;
@@ -74,21 +75,34 @@ impl<T: Default> Drop for Changing<T> {
     }
 }
 
+/// Rows that are kept in memory of each kind: those that are asked for again and again.
+const ROWS_MAX: usize = 1024;
+
+/// Rows by their keys, those that were asked for lately.
+pub(crate) struct Rows<K, V>(Recent<K, Arc<V>>);
+
+impl<K: Ord + Clone, V> Default for Rows<K, V> {
+    fn default() -> Self {
+        Self(Recent::new(ROWS_MAX))
+    }
+}
+
 impl Store {
-    /// What `find` finds on the shelf; else it is read, and `put` keeps it there.
-    pub(crate) async fn known<T: Default, V: Clone>(
+    /// The row of this key from the shelf; else it is read, and stands there from now on.
+    pub(crate) async fn known<K: Ord + Clone, V>(
         &self,
-        shelf: &Shelf<T>,
-        find: impl FnOnce(&mut T) -> Option<V>,
-        read: impl FnOnce(&ReadTransaction) -> Result<V, redb::Error>,
-        put: impl FnOnce(&mut T, V),
-    ) -> Result<V, PortError> {
-        let moment = match shelf.find(find) {
-            Ok(known) => return Ok(known),
+        shelf: &Shelf<Rows<K, V>>,
+        key: K,
+        read: impl FnOnce(&ReadTransaction) -> Result<Option<V>, redb::Error>,
+    ) -> Result<Option<Arc<V>>, PortError> {
+        let moment = match shelf.find(|rows| rows.0.get(&key)) {
+            Ok(known) => return Ok(Some(known)),
             Err(moment) => moment,
         };
-        let found = self.look_up(read).await?;
-        shelf.keep(&moment, |known| put(known, found.clone()));
+        let found = self.look_up(read).await?.map(Arc::new);
+        if let Some(row) = &found {
+            shelf.keep(&moment, |rows| rows.0.put(key, Arc::clone(row), 1));
+        }
         Ok(found)
     }
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use agent::identity::{AuditEntry, Timestamp};
 use agent::names::TenantId;
 use agent::ports::{ActivityList, Later, Page, ToolRecords};
-use agent::recent::Recent;
 use agent::tools::activity::Activity;
 use agent::tools::naming::{ServerId, ToolName};
 use agent::tools::policy::{Approval, Pins};
-use redb::{ReadTransaction, ReadableTable};
+use redb::ReadableTable;
 
 use crate::audit;
 use crate::redb_file::Store;
@@ -18,36 +17,16 @@ use crate::tables::{self, LAST, from_row, to_row};
 /// Lines that are looked at for one page, fitting or not: a filter that fits nothing must not read a year at once.
 const LOOKED_AT_MAX: usize = 10_000;
 
-/// Servers and tenants of which something is kept in memory: every call asks for it.
-const KNOWN_MAX: usize = 1024;
-
-/// What is known of some servers' pins and some tenants' approvals.
-pub(crate) struct KnownTools {
-    pins: Recent<(TenantId, ServerId), Arc<Pins>>,
-    approvals: Recent<TenantId, Arc<Vec<Approval>>>,
-}
-
-impl Default for KnownTools {
-    fn default() -> Self {
-        Self { pins: Recent::new(KNOWN_MAX), approvals: Recent::new(KNOWN_MAX) }
-    }
-}
-
 impl ToolRecords for Store {
     fn pins<'a>(&'a self, tenant: &'a TenantId, server: &'a ServerId) -> Later<'a, Option<Pins>> {
-        let key = (tenant.clone(), server.clone());
         Box::pin(async move {
-            let read = |transaction: &ReadTransaction| {
+            let key = (tenant.clone(), server.clone());
+            let found = self.known(&self.known_pins, key, |transaction| {
                 let pins = transaction.open_table(tables::TOOL_PINS)?;
                 let row = pins.get((tenant.as_str(), server.as_str()))?;
-                row.map(|row| from_row(row.value()).map(Arc::new)).transpose()
-            };
-            let find = |known: &mut KnownTools| known.pins.get(&key).map(Some);
-            let put = |known: &mut KnownTools, found: Option<Arc<Pins>>| {
-                found.into_iter().for_each(|pins| known.pins.put(key.clone(), pins, 1));
-            };
-            let found = self.known(&self.known_tools, find, read, put).await?;
-            Ok(found.map(|pins| (*pins).clone()))
+                row.map(|row| from_row(row.value())).transpose()
+            });
+            Ok(found.await?.map(Arc::unwrap_or_clone))
         })
     }
 
@@ -59,7 +38,7 @@ impl ToolRecords for Store {
         audit: AuditEntry,
     ) -> Later<'a, ()> {
         let (tenant, server, changing) =
-            (tenant.clone(), server.clone(), self.known_tools.changing());
+            (tenant.clone(), server.clone(), self.known_pins.changing());
         let written = self.writer.write(move |transaction| {
             let mut table = transaction.open_table(tables::TOOL_PINS)?;
             table.insert((tenant.as_str(), server.as_str()), to_row(&pins)?.as_slice())?;
@@ -106,7 +85,7 @@ impl ToolRecords for Store {
         approval: Approval,
         audit: AuditEntry,
     ) -> Later<'a, ()> {
-        let (tenant, changing) = (tenant.clone(), self.known_tools.changing());
+        let (tenant, changing) = (tenant.clone(), self.known_approvals.changing());
         let written = self.writer.write(move |transaction| {
             let mut table = transaction.open_table(tables::TOOL_APPROVALS)?;
             let session = approval.session.as_deref().unwrap_or_default();
@@ -120,18 +99,13 @@ impl ToolRecords for Store {
 
     fn approvals<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, Vec<Approval>> {
         Box::pin(async move {
-            let read = |transaction: &ReadTransaction| {
+            let found = self.known(&self.known_approvals, tenant.clone(), |transaction| {
                 let table = transaction.open_table(tables::TOOL_APPROVALS)?;
                 let name = tenant.as_str();
                 let rows = table.range((name, "", "", "")..=(name, LAST, LAST, LAST))?;
-                rows.map(|row| from_row(row?.1.value())).collect::<Result<_, _>>().map(Arc::new)
-            };
-            let find = |known: &mut KnownTools| known.approvals.get(tenant);
-            let put = |known: &mut KnownTools, found: Arc<Vec<Approval>>| {
-                known.approvals.put(tenant.clone(), found, 1);
-            };
-            let found = self.known(&self.known_tools, find, read, put).await?;
-            Ok((*found).clone())
+                rows.map(|row| from_row(row?.1.value())).collect::<Result<_, _>>().map(Some)
+            });
+            Ok(found.await?.map(Arc::unwrap_or_clone).unwrap_or_default())
         })
     }
 
@@ -141,7 +115,7 @@ impl ToolRecords for Store {
         tool: ToolName,
         audit: AuditEntry,
     ) -> Later<'a, u64> {
-        let (tenant, changing) = (tenant.clone(), self.known_tools.changing());
+        let (tenant, changing) = (tenant.clone(), self.known_approvals.changing());
         let written = self.writer.write(move |transaction| {
             let mut table = transaction.open_table(tables::TOOL_APPROVALS)?;
             let (name, tool) = (tenant.as_str(), tool.as_str());
