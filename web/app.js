@@ -47,6 +47,8 @@ class App extends Part {
 
   async #signIn() {
     this.#room = null;
+    // What somebody saw who may not any more goes at once.
+    put(this);
     if (!(await this.#fetched("login", this)) || get("me")) return;
     put(this, document.createElement("saem-login"));
   }

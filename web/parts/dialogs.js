@@ -1,4 +1,5 @@
 // Dialogs and short notices: a question with a yes, a text to give, a drawer at the side, a word that goes by itself.
+import { Problem } from "../api.js";
 import { h, iconButton, set as put } from "../dom.js";
 import { said, t } from "../words.js";
 
@@ -53,6 +54,16 @@ export function notice(text, kind = "good") {
   const shown = h("p", { class: `notice ${kind}` }, text);
   tray().append(shown);
   setTimeout(() => shown.remove(), NOTICE_MILLISECONDS);
+}
+
+/** A module that comes when it is first needed; none, and that is said, when it does not. */
+export async function fetched(module) {
+  try {
+    return await module;
+  } catch {
+    failed(new Problem({}));
+    return null;
+  }
 }
 
 /** Says what went wrong. */

@@ -1,10 +1,9 @@
 // One turn: the question, what Saem is doing, the answer as it grows, its sources, and what can be done with it.
-import { Problem } from "../api.js";
 import { h, icon, iconButton, set as put } from "../dom.js";
 import { show } from "../rich.js";
 import { moment, money, named, number, said, seconds, t } from "../words.js";
 import { cardFor } from "./citation.js";
-import { copy, failed } from "./dialogs.js";
+import { copy, fetched } from "./dialogs.js";
 
 export class TurnView {
   #turn;
@@ -155,12 +154,8 @@ export class TurnView {
 
 /** Opens the drawer that says how a turn was answered. */
 async function explain(turn) {
-  try {
-    const { how } = await import("./how.js");
-    how(turn);
-  } catch {
-    failed(new Problem({}));
-  }
+  const drawer = await fetched(import("./how.js"));
+  drawer?.how(turn);
 }
 
 /** The place of a turn that is on its way, or that is not kept any more. */

@@ -5,7 +5,7 @@ import { Part, get, set } from "../store.js";
 import { heard, t } from "../words.js";
 import { attended, look } from "../parts/approvals.js";
 import { Composer } from "../parts/composer.js";
-import { failed, notice } from "../parts/dialogs.js";
+import { failed, fetched, notice } from "../parts/dialogs.js";
 import { LongTalk } from "../parts/long_talk.js";
 import { SessionList } from "../parts/sessions.js";
 import { TurnView, missing } from "../parts/turn.js";
@@ -202,14 +202,9 @@ class Chat extends Part {
   async #showMemory() {
     this.memory.hidden = !get("memoryOpen");
     if (this.memory.hidden) { put(this.memory); return; }
-    try {
-      await import("../parts/memory.js");
-    } catch {
-      failed(new api.Problem({}));
-      return;
-    }
+    const is_there = await fetched(import("../parts/memory.js"));
     // Meanwhile it may have been closed.
-    if (this.memory.hidden) return;
+    if (!is_there || this.memory.hidden) return;
     const panel = document.createElement("saem-memory");
     panel.session = this.#session;
     panel.close = () => this.#toggleMemory();
