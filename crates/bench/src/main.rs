@@ -32,7 +32,7 @@ use anyhow::{Context, Result, bail};
 /// Where things are; the caller of this program (`cargo xtask bench`) has made them ready.
 pub(crate) struct Places {
     pub(crate) repository: PathBuf,
-    /// The release build of the product.
+    /// The product as it is packaged.
     pub(crate) program: PathBuf,
     /// A Python that has the peers.
     pub(crate) python: PathBuf,

@@ -1,4 +1,4 @@
-//! The release build of the product, started as a user starts it.
+//! The product as it is packaged, started as a user starts it.
 
 use std::ffi::OsStr;
 use std::net::TcpListener;
