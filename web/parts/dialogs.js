@@ -5,7 +5,7 @@ import { said, t } from "../words.js";
 
 const NOTICE_MILLISECONDS = 6000;
 
-/** A dialog with a title and a way out. `content(close)` gives what is in it. Resolves with what it was closed with. */
+/** A dialog with a title and a way out. `content(close)` gives what is in it. Resolves with what it was closed with. A drawer belongs to what is behind it: it goes with it. */
 export function dialog(title, content, { drawer = false } = {}) {
   return new Promise((resolve) => {
     let answer = null;
@@ -14,7 +14,9 @@ export function dialog(title, content, { drawer = false } = {}) {
       h("header", {}, h("h2", {}, title), iconButton("close", t("app.close"), () => close())));
     box.append(h("div", { class: "body" }, content(close)));
     box.addEventListener("click", (event) => { if (event.target === box) close(); });
-    box.addEventListener("close", () => { box.remove(); resolve(answer); });
+    const left = () => close();
+    if (drawer) window.addEventListener("hashchange", left);
+    box.addEventListener("close", () => { window.removeEventListener("hashchange", left); box.remove(); resolve(answer); });
     document.body.append(box);
     box.showModal();
   });

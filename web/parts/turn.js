@@ -129,8 +129,14 @@ export class TurnView {
     return h("footer", { class: "actions" },
       iconButton("copy", t("chat.copy"), () => copy(turn.answer)),
       iconButton("retry", t("chat.retry"), () => this.#ask(turn.question)),
-      h("button", { type: "button", class: "icon-button", onclick: () => explain(turn) }, icon("how"), h("span", {}, t("chat.how"))),
+      h("button", { type: "button", class: "icon-button", onclick: () => this.#explain() }, icon("how"), h("span", {}, t("chat.how"))),
       h("span", { class: "facts" }, facts.filter(Boolean).join(" · ")));
+  }
+
+  /** Opens the drawer that says how this was answered, unless the person has gone elsewhere before it came. */
+  async #explain() {
+    const drawer = await fetched(import("./how.js"));
+    if (this.element.isConnected) drawer?.how(this.#turn);
   }
 
   #nameCitations() {
@@ -150,12 +156,6 @@ export class TurnView {
     const citation = mark && this.#citation(mark);
     if (citation) cardFor(mark, citation, this.#turn.question, { focus: event.type === "click" });
   }
-}
-
-/** Opens the drawer that says how a turn was answered. */
-async function explain(turn) {
-  const drawer = await fetched(import("./how.js"));
-  drawer?.how(turn);
 }
 
 /** The place of a turn that is on its way, or that is not kept any more. */

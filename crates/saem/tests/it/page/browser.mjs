@@ -52,7 +52,11 @@ export async function visit(browser, { width = 1280, height = 820, locale = "en-
 
 /** For whoever works on the page: its files as they are in this folder, not as they were when the binary was built. */
 async function fromFolder(context, folder) {
-  await context.route("**/page/*/**", (route) => route.fulfill({ path: `${folder}/${new URL(route.request().url()).pathname.split("/").slice(3).join("/")}` }));
+  const style = () => ["base", "chat", "rooms", "research"].map((part) => readFileSync(`${folder}/${part}.css`, "utf8")).join("\n");
+  await context.route("**/page/*/**", (route) => {
+    const path = new URL(route.request().url()).pathname.split("/").slice(3).join("/");
+    return route.fulfill(path === "page.css" ? { body: style(), contentType: "text/css" } : { path: `${folder}/${path}` });
+  });
   await context.route((url) => url.pathname === "/", async (route) => route.fulfill({ response: await route.fetch(), body: readFileSync(`${folder}/index.html`, "utf8").replaceAll("{edition}", "folder") }));
 }
 

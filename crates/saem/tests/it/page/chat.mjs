@@ -27,9 +27,27 @@ await walk(async ({ page, go }) => {
   await page.keyboard.press("Escape");
   await card.waitFor({ state: "detached" });
 
-  // How it was answered.
-  await page.getByRole("button", { name: "How was this answered?" }).click();
+  // How it was answered. A drawer that comes when the person has gone elsewhere does not open, and one that is open goes with its room.
+  const how = page.getByRole("button", { name: "How was this answered?" });
   const drawer = page.getByRole("dialog", { name: "How was this answered?" });
+  const talked = page.url();
+  const elsewhere = async () => { await go("documents"); await page.locator(".document-row:not(.head)").first().waitFor(); };
+  const asked = new Promise((resolve) => page.route("**/parts/how.js", resolve));
+  await how.click();
+  const late = await asked;
+  await elsewhere();
+  await late.fallback();
+  // Whoever asks for a module last is told last that it is there.
+  await page.evaluate(async (module) => { await import(module); }, late.request().url());
+  await page.unroute("**/parts/how.js");
+  assert.equal(await drawer.count(), 0, "a drawer that came late");
+  await page.goto(talked);
+  await how.click();
+  await drawer.waitFor();
+  await elsewhere();
+  await drawer.waitFor({ state: "detached" });
+  await page.goto(talked);
+  await how.click();
   await drawer.getByText("Passages", { exact: true }).waitFor();
   assert.match(await drawer.innerText(), /Searched for/);
   await page.keyboard.press("Escape");

@@ -24,8 +24,11 @@ await walk(async ({ page, go }) => {
   await clean("the card");
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "How was this answered?" }).click();
+  const answered = page.getByRole("dialog", { name: "How was this answered?" });
+  await answered.waitFor();
   await clean("the drawer");
   await page.keyboard.press("Escape");
+  await answered.waitFor({ state: "detached" });
   await go("documents");
   await page.locator(".document-row:not(.head)").first().click();
   await page.locator(".reading").waitFor();
