@@ -37,7 +37,7 @@ impl AgentTasks for Store {
     }
 
     fn keep(&self, keep: KeepTask) -> Later<'_, bool> {
-        Box::pin(self.writer.write(move |transaction| write(transaction, &keep)))
+        Box::pin(self.writer.write_by_itself(move |transaction| write(transaction, &keep)))
     }
 
     fn list<'a>(

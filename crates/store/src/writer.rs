@@ -1,11 +1,13 @@
 //! The one writer: many small writes become one durable commit, answered after it is on disk.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::ports::{Failpoints, PortError};
 use redb::WriteTransaction;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::redb_file::File;
@@ -31,25 +33,27 @@ pub enum Health {
     Broken(String),
 }
 
-/// Hands writes to the writer's thread.
+/// Hands writes to the writer's thread, or does one that is alone where it is asked for.
 #[derive(Clone)]
 pub(crate) struct Writer {
     orders: mpsc::Sender<Box<dyn Order>>,
-    health: watch::Receiver<Health>,
+    desk: Arc<Desk>,
 }
 
 impl Writer {
     /// Starts the thread; it ends when the last `Writer` is gone.
     pub(crate) fn start(file: Arc<File>, failpoints: Arc<dyn Failpoints>) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel(WAITING_MAX);
-        let (tell, health) = watch::channel(Health::Well);
-        let thread = Thread { file, failpoints, inbox, tell };
+        let (tell, _) = watch::channel(Health::Well);
+        let (one_at_a_time, under_way) = (Mutex::new(()), AtomicUsize::new(0));
+        let desk = Arc::new(Desk { file, failpoints, tell, one_at_a_time, under_way });
+        let thread = Thread { inbox, desk: Arc::clone(&desk) };
         std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || thread.run())?;
-        Ok(Self { orders, health })
+        Ok(Self { orders, desk })
     }
 
     pub(crate) fn health(&self) -> watch::Receiver<Health> {
-        self.health.clone()
+        self.desk.tell.subscribe()
     }
 
     /// Does `work` in the next commit and gives its value once that commit is on disk.
@@ -63,11 +67,39 @@ impl Writer {
     {
         let (answer, outcome) = oneshot::channel();
         let order = Box::new(Waiting { work: Some(work), value: None, answer });
-        self.orders.try_send(order).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => PortError::Busy { what: "the store" },
-            mpsc::error::TrySendError::Closed(_) => gone(),
+        self.desk.under_way.fetch_add(1, Ordering::AcqRel);
+        self.orders.try_send(order).map_err(|error| {
+            self.desk.under_way.fetch_sub(1, Ordering::AcqRel);
+            match error {
+                mpsc::error::TrySendError::Full(_) => PortError::Busy { what: "the store" },
+                mpsc::error::TrySendError::Closed(_) => gone(),
+            }
         })?;
         outcome.await.map_err(|_| gone())?
+    }
+
+    /// As [`write`](Self::write), but when nobody else is writing it is done at once and here: two changes of threads
+    /// take as long as half a commit. For a write to which no other belongs, as that one could not share its commit.
+    pub(crate) async fn write_by_itself<T, F>(&self, work: F) -> Result<T, PortError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
+    {
+        let Some(turn) = self.desk.turn() else {
+            return self.write(work).await;
+        };
+        let written = tokio::task::block_in_place(|| {
+            let (mut work, mut value) = (Some(work), None);
+            let outcome = turn.desk.commit(&mut |transaction| {
+                if let Some(work) = work.take() {
+                    value = Some(work(transaction)?);
+                }
+                Ok(())
+            });
+            drop(turn);
+            outcome.and_then(|()| value.ok_or_else(not_run))
+        });
+        written.map_err(PortError::from)
     }
 }
 
@@ -102,12 +134,16 @@ where
     fn finish(self: Box<Self>, outcome: Result<(), Failure>) {
         let answer = match (outcome, self.value) {
             (Ok(()), Some(value)) => Ok(value),
-            (Ok(()), None) => Err(Failure::Broken("the write was not run".to_owned()).into()),
+            (Ok(()), None) => Err(not_run().into()),
             (Err(failure), _) => Err(failure.into()),
         };
         // Nobody may be waiting any more; the write stands all the same.
         let _unheard = self.answer.send(answer);
     }
+}
+
+fn not_run() -> Failure {
+    Failure::Broken("the write was not run".to_owned())
 }
 
 #[derive(Debug, Clone)]
@@ -126,10 +162,8 @@ impl From<Failure> for PortError {
 }
 
 struct Thread {
-    file: Arc<File>,
-    failpoints: Arc<dyn Failpoints>,
     inbox: mpsc::Receiver<Box<dyn Order>>,
-    tell: watch::Sender<Health>,
+    desk: Arc<Desk>,
 }
 
 impl Thread {
@@ -144,12 +178,10 @@ impl Thread {
             std::thread::yield_now();
             self.take_waiting(&mut batch);
             before = batch.len();
-            let outcome = self.commit(&mut batch);
-            self.tell.send_replace(match &outcome {
-                Ok(()) => Health::Well,
-                Err(Failure::Full) => Health::Full,
-                Err(Failure::Broken(why)) => Health::Broken(why.clone()),
+            let outcome = self.desk.commit(&mut |transaction| {
+                batch.iter_mut().try_for_each(|order| order.run(transaction))
             });
+            self.desk.under_way.fetch_sub(before, Ordering::AcqRel);
             for order in batch.drain(..) {
                 order.finish(outcome.clone());
             }
@@ -168,8 +200,59 @@ impl Thread {
             batch.push(order);
         }
     }
+}
 
-    fn commit(&self, batch: &mut [Box<dyn Order>]) -> Result<(), Failure> {
+/// Where commits are made: by the thread, or by whoever writes alone.
+struct Desk {
+    file: Arc<File>,
+    failpoints: Arc<dyn Failpoints>,
+    tell: watch::Sender<Health>,
+    one_at_a_time: Mutex<()>,
+    /// Writes that were asked for and are not on disk yet.
+    under_way: AtomicUsize,
+}
+
+/// The right to write here, while it is held: who comes meanwhile goes to the thread.
+struct Turn<'a> {
+    desk: &'a Desk,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.desk.under_way.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Desk {
+    /// None when somebody else is writing, or when there is no other thread that could do this one's tasks meanwhile.
+    fn turn(&self) -> Option<Turn<'_>> {
+        let may_wait = Handle::try_current()
+            .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+        let is_mine = may_wait
+            && self.under_way.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        // Not `then_some`: a turn that is made and let go counts as one that was had.
+        is_mine.then(|| Turn { desk: self })
+    }
+
+    /// One durable commit of what `run` writes; says how the writer is then.
+    fn commit(
+        &self,
+        run: &mut dyn FnMut(&WriteTransaction) -> Result<(), redb::Error>,
+    ) -> Result<(), Failure> {
+        let _alone = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = self.try_commit(run);
+        self.tell.send_replace(match &outcome {
+            Ok(()) => Health::Well,
+            Err(Failure::Full) => Health::Full,
+            Err(Failure::Broken(why)) => Health::Broken(why.clone()),
+        });
+        outcome
+    }
+
+    fn try_commit(
+        &self,
+        run: &mut dyn FnMut(&WriteTransaction) -> Result<(), redb::Error>,
+    ) -> Result<(), Failure> {
         if let Health::Broken(why) = &*self.tell.borrow() {
             return Err(Failure::Broken(why.clone()));
         }
@@ -178,9 +261,7 @@ impl Thread {
         }
         let outcome = self.file.with(|database| {
             let transaction = database.begin_write()?;
-            for order in batch.iter_mut() {
-                order.run(&transaction)?;
-            }
+            run(&transaction)?;
             self.failpoints.reached("store.before_commit");
             transaction.commit()?;
             self.failpoints.reached("store.after_commit");
@@ -201,5 +282,72 @@ impl Thread {
             Err(_) if is_full => Failure::Full,
             Err(error) => Failure::Broken(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+    use crate::{Options, Store};
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("saem.redb"), Options::default()).unwrap();
+        (folder, store)
+    }
+
+    /// Counts one more, and says on which thread.
+    fn count(transaction: &WriteTransaction) -> Result<Option<String>, redb::Error> {
+        use redb::ReadableTable as _;
+        let mut meta = transaction.open_table(crate::tables::META)?;
+        let before = meta.get("count")?.map_or(0, |row| row.value());
+        meta.insert("count", before + 1)?;
+        Ok(std::thread::current().name().map(str::to_owned))
+    }
+
+    async fn counted(store: &Store) -> u64 {
+        let read = store.read(|transaction| {
+            let meta = transaction.open_table(crate::tables::META)?;
+            Ok(meta.get("count")?.map_or(0, |row| row.value()))
+        });
+        read.await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn one_write_is_done_where_it_is_asked_for_and_more_of_them_by_the_thread() {
+        let (_folder, store) = store();
+        let alone = store.writer.write_by_itself(count).await.unwrap();
+        assert_ne!(alone.as_deref(), Some("store-writer"));
+
+        let (begun, has_begun) = sync_channel(1);
+        let (go, may_go) = sync_channel::<()>(1);
+        let first = store.clone();
+        let first = tokio::task::spawn_blocking(move || {
+            Handle::current().block_on(first.writer.write_by_itself(move |transaction| {
+                begun.send(()).unwrap();
+                may_go.recv().unwrap();
+                count(transaction)
+            }))
+        });
+        tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
+        let second = store.writer.write_by_itself(count);
+        tokio::pin!(second);
+        assert!(futures_util::FutureExt::now_or_never(second.as_mut()).is_none());
+        go.send(()).unwrap();
+        assert_eq!(second.await.unwrap().as_deref(), Some("store-writer"));
+        first.await.unwrap().unwrap();
+
+        let again = store.writer.write_by_itself(count).await.unwrap();
+        assert_ne!(again.as_deref(), Some("store-writer"));
+        assert_eq!(counted(&store).await, 4);
+    }
+
+    #[tokio::test]
+    async fn a_runtime_of_one_thread_is_not_held_up() {
+        let (_folder, store) = store();
+        let done = store.writer.write_by_itself(count).await.unwrap();
+        assert_eq!(done.as_deref(), Some("store-writer"));
     }
 }
