@@ -20,8 +20,11 @@ impl Language {
     /// The language of a text; `Other` when it has no letters of either script.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let hangul = text.chars().filter(|c| is_hangul(*c)).count();
-        let latin = text.chars().filter(char::is_ascii_alphabetic).count();
+        let (mut hangul, mut latin) = (0_usize, 0_usize);
+        for letter in text.chars() {
+            latin += usize::from(letter.is_ascii_alphabetic());
+            hangul += usize::from(is_hangul(letter));
+        }
         match (hangul, latin) {
             (0, 0) => Self::Other,
             (0, _) => Self::English,

@@ -57,7 +57,7 @@ impl Knowledge {
         let document = self.document(tenant, id).await?;
         let content = self.parts.documents.content(tenant, id).await?;
         let content = content.ok_or(EngineError::Absent { what: "text of this document" })?;
-        let reading = move || serde_json::from_slice::<Extracted>(&content);
+        let reading = move || Extracted::from_bytes(&content);
         let broken = |source: Box<dyn std::error::Error + Send + Sync>| PortError::Broken {
             what: "reading a document",
             source,

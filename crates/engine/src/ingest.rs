@@ -162,7 +162,7 @@ impl Knowledge {
         let content_bytes = content.len();
         let want = Want::for_embedder(&*self.parts.embedder);
         let describing = move || {
-            let extracted: Extracted = serde_json::from_slice(&content)?;
+            let extracted = Extracted::from_bytes(&content)?;
             let asked = Asked { doc_type: new_type.as_deref(), updated_at, want };
             let described = describe(document, &extracted, asked, &rules);
             Ok::<_, serde_json::Error>((described, content))

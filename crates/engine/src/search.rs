@@ -315,7 +315,7 @@ impl Knowledge {
         let content = documents.content(tenant, &id.document).await?.ok_or_else(absent)?;
         let limits = self.rules.split.clone();
         let splitting = move || {
-            let extracted: Extracted = serde_json::from_slice(&content).ok()?;
+            let extracted = Extracted::from_bytes(&content).ok()?;
             Some(Tree { split: extract::split(&extracted, &limits), extracted, document })
         };
         let tree = tokio::task::spawn_blocking(splitting).await.ok().flatten();

@@ -26,14 +26,15 @@ pub(crate) fn decode(
     hint: &Hint<'_>,
 ) -> Result<Decoded, ExtractError> {
     let mut warnings = Vec::new();
-    let (text, encoding) = decode_with_guess(bytes, format, hint);
+    let valid = std::str::from_utf8(bytes).ok();
+    let (text, encoding) = decode_with_guess(bytes, valid, format, hint);
     let characters = text.bytes().filter(|byte| !is_continuation(*byte)).count();
     let controls = text.bytes().filter(|byte| is_control(*byte)).count();
     let nuls = if controls == 0 { 0 } else { text.bytes().filter(|byte| *byte == 0).count() };
     // A text that was UTF-8 all along has lost nothing, whatever signs it holds.
-    let lost = match std::str::from_utf8(bytes) {
-        Ok(_) => 0,
-        Err(_) => text.matches(char::REPLACEMENT_CHARACTER).count(),
+    let lost = match valid {
+        Some(_) => 0,
+        None => text.matches(char::REPLACEMENT_CHARACTER).count(),
     };
     if (lost + controls) * CHARACTERS_PER_FLAW_MIN > characters {
         return Err(ExtractError::NotText);
@@ -69,16 +70,21 @@ pub(crate) fn is_binary(bytes: &[u8]) -> bool {
         && utf_16_without_mark(bytes).is_none()
 }
 
-fn decode_with_guess(bytes: &[u8], format: Format, hint: &Hint<'_>) -> (String, &'static Encoding) {
+/// `valid` are the bytes as the UTF-8 that they may be.
+fn decode_with_guess(
+    bytes: &[u8],
+    valid: Option<&str>,
+    format: Format,
+    hint: &Hint<'_>,
+) -> (String, &'static Encoding) {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         let body = bytes.get(mark_length..).unwrap_or_default();
         return (encoding.decode_without_bom_handling(body).0.into_owned(), encoding);
     }
-    let valid = std::str::from_utf8(bytes);
     if let Some(encoding) = utf_16_without_mark(bytes) {
         return (encoding.decode_without_bom_handling(bytes).0.into_owned(), encoding);
     }
-    if let Ok(text) = valid {
+    if let Some(text) = valid {
         return (text.to_owned(), UTF_8);
     }
     let encoding = named(bytes, format, hint).unwrap_or_else(|| guess(bytes));

@@ -62,6 +62,7 @@ pub struct Mapping {
 pub struct Extracted {
     pub format: Format,
     pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// In order and without overlap; everything of `text` that is not blank or front matter lies in one.
     pub blocks: Vec<Block>,
@@ -72,6 +73,33 @@ pub struct Extracted {
     pub page_starts: Vec<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// Stands before the form of [`Extracted::to_bytes`]: no JSON begins with it.
+const PACKED: u8 = 1;
+
+impl Extracted {
+    /// For a pipe or a store: all but the text as a line of JSON, then the text as it is. Escaping it and reading it
+    /// again would take a good part of a whole ingest.
+    pub fn to_bytes(mut self) -> Result<Vec<u8>, serde_json::Error> {
+        let text = std::mem::take(&mut self.text);
+        let mut bytes = vec![PACKED];
+        serde_json::to_writer(&mut bytes, &self)?;
+        bytes.push(b'\n');
+        bytes.extend(text.into_bytes());
+        Ok(bytes)
+    }
+
+    /// What [`Self::to_bytes`] gave, or the JSON that was kept before there was that.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        use serde::de::Error as _;
+        let [PACKED, packed @ ..] = bytes else { return serde_json::from_slice(bytes) };
+        let end = packed.iter().position(|byte| *byte == b'\n').unwrap_or(packed.len());
+        let (head, text) = packed.split_at(end);
+        let text = text.get(1..).unwrap_or_default();
+        let text = std::str::from_utf8(text).map_err(serde_json::Error::custom)?.to_owned();
+        Ok(Self { text, ..serde_json::from_slice(head)? })
+    }
 }
 
 /// A byte range of the text, and what stands there.
@@ -250,4 +278,46 @@ pub(crate) fn one_line(text: &str) -> String {
         line.push_str(word);
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extracted(text: &str) -> Extracted {
+        let front_matter = BTreeMap::from([("owner".to_owned(), Value::from("a\n\"b\""))]);
+        Extracted {
+            format: Format::Markdown,
+            title: Some("A\ntitle".to_owned()),
+            text: text.to_owned(),
+            blocks: vec![Block::new(BlockKind::Paragraph, 0..text.len())],
+            front_matter,
+            page_starts: vec![0],
+            warnings: vec!["one\ntwo".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_document_is_the_same_after_a_pipe_or_a_store() {
+        for text in ["", "\n", "한 줄\n\"two\" \\ lines\u{1}\n", "{\"text\":1}\n"] {
+            let document = extracted(text);
+            let bytes = document.clone().to_bytes().unwrap();
+            assert_eq!(Extracted::from_bytes(&bytes).unwrap(), document);
+            // What was kept before.
+            let json = serde_json::to_vec(&document).unwrap();
+            assert_eq!(Extracted::from_bytes(&json).unwrap(), document);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_document_are_an_error() {
+        let whole = extracted("text").to_bytes().unwrap();
+        let line = whole.iter().position(|byte| *byte == b'\n').unwrap();
+        for bytes in [&b""[..], &[PACKED], &whole[..line - 1], b"\x01{}\ntext", b"null"] {
+            assert!(Extracted::from_bytes(bytes).is_err(), "{bytes:?}");
+        }
+        let mut broken = whole;
+        broken.push(0xff);
+        assert!(Extracted::from_bytes(&broken).is_err());
+    }
 }

@@ -17,7 +17,7 @@ use crate::query::KeywordFields;
 use crate::tokens::{Analyzer, TermsTokenizer};
 
 /// Names how chunks are analysed; a change of analysis changes it, and every index is built anew.
-pub const RECIPE: &str = "chunks/3";
+pub const RECIPE: &str = "chunks/4";
 
 /// About what is stored of a chunk besides its text.
 const STORED_BYTES: usize = 1024;
@@ -35,7 +35,7 @@ pub(crate) struct Fields {
     pub(crate) stored: Field,
 }
 
-/// What a passage is made from, stored as JSON.
+/// What a passage is made from, stored as a line of JSON and then the text as it is.
 #[derive(Deserialize)]
 pub(crate) struct Stored {
     pub(crate) document: DocumentId,
@@ -44,9 +44,19 @@ pub(crate) struct Stored {
     pub(crate) title: String,
     pub(crate) source: String,
     pub(crate) heading_path: Vec<String>,
+    #[serde(skip)]
     pub(crate) text: String,
     pub(crate) range: Range<usize>,
     pub(crate) tags: Tags,
+}
+
+impl Stored {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+        let (head, text) = bytes.split_at(end);
+        let text = String::from_utf8_lossy(text.get(1..).unwrap_or_default()).into_owned();
+        Ok(Self { text, ..serde_json::from_slice(head)? })
+    }
 }
 
 pub(crate) fn schema() -> (Schema, Fields) {
@@ -75,7 +85,7 @@ pub(crate) fn entry(
     of: &DocumentChunks,
     chunk: &NewChunk,
 ) -> Result<TantivyDocument, serde_json::Error> {
-    // Its terms take about twice the bytes of its text, and what is stored a little more than them.
+    // Its terms take about twice the bytes of its text.
     let text_bytes = chunk.text.len();
     let mut entry = TantivyDocument::with_capacity(4 * text_bytes + STORED_BYTES);
     entry.add_u64(fields.key, key);
@@ -91,17 +101,18 @@ pub(crate) fn entry(
         title: &of.title,
         source: &of.source,
         heading_path: &chunk.heading_path,
-        text: &chunk.text,
         range: &chunk.range,
         tags,
     };
-    let mut bytes = Vec::with_capacity(text_bytes + text_bytes / 8 + STORED_BYTES);
+    let mut bytes = Vec::with_capacity(text_bytes + STORED_BYTES);
     serde_json::to_writer(&mut bytes, &stored)?;
+    bytes.push(b'\n');
+    bytes.extend(chunk.text.as_bytes());
     entry.add_bytes(fields.stored, &bytes);
     Ok(entry)
 }
 
-/// [`Stored`] as it is written: thousands of chunks a second are not copied for it.
+/// [`Stored`] as it is written, but for its text: thousands of chunks a second are not copied for it.
 #[derive(Serialize)]
 struct StoredView<'a> {
     document: &'a DocumentId,
@@ -110,7 +121,6 @@ struct StoredView<'a> {
     title: &'a str,
     source: &'a str,
     heading_path: &'a [String],
-    text: &'a str,
     range: &'a Range<usize>,
     tags: MergedTags<'a>,
 }

@@ -216,7 +216,7 @@ impl Snapshot {
     fn excerpt(&self, address: DocAddress) -> tantivy::Result<Excerpt> {
         let entry: TantivyDocument = self.searcher.doc(address)?;
         let bytes = entry.get_first(self.fields.stored).and_then(|value| value.as_bytes());
-        let stored: Stored = serde_json::from_slice(bytes.unwrap_or_default())
+        let stored = Stored::from_bytes(bytes.unwrap_or_default())
             .map_err(|error| tantivy::TantivyError::InternalError(error.to_string()))?;
         let section = SectionId { document: stored.document.clone(), ordinal: stored.section };
         Ok(Excerpt {

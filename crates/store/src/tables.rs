@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 6;
+pub(crate) const SCHEMA_VERSION: u64 = 7;
 
 /// Name → number: the schema's version, and how many notices there were.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");

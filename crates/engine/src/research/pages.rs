@@ -60,7 +60,7 @@ impl StrangersPages {
             Err(ReadError::Port(error)) => return Err(error.into()),
             Err(error) => return Err(EngineError::Refused(error.to_string())),
         };
-        let extracted: Extracted = serde_json::from_slice(&content)
+        let extracted = Extracted::from_bytes(&content)
             .map_err(|error| EngineError::Refused(format!("the page cannot be read: {error}")))?;
         Ok(extracted.text)
     }

@@ -56,7 +56,7 @@ fn read(request: &Request, bytes: &[u8]) -> (bool, Vec<u8>) {
         mapping: order.mapping.as_ref(),
     };
     match extract::extract(bytes, &hint, &Limits::default()) {
-        Ok(extracted) => match serde_json::to_vec(&extracted) {
+        Ok(extracted) => match extracted.to_bytes() {
             Ok(answer) => (true, answer),
             Err(error) => (false, error.to_string().into_bytes()),
         },

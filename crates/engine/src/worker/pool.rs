@@ -79,7 +79,7 @@ impl Pool {
         Self { settings: Arc::new(settings), turns, idle: Arc::default() }
     }
 
-    /// The reading of a document, as the JSON of an `extract::Extracted`.
+    /// The reading of a document, as the bytes of an `extract::Extracted`.
     ///
     /// Dropping the future kills the child that was reading.
     pub async fn read(

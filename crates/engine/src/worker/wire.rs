@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Longest header: a file name, a media type and column names fit many times over.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 << 10;
 
-/// Longest answer: the text limit of `extract`, escaped, with its blocks.
+/// Longest answer: the text limit of `extract`, with its blocks.
 pub(crate) const ANSWER_BYTES_MAX: usize = 160 << 20;
 
 /// What the child is to read.
@@ -24,7 +24,7 @@ pub(crate) struct Request {
     pub(crate) bytes: usize,
 }
 
-/// Before the bytes of an answer: a reading as JSON, or the reason why there is none.
+/// Before the bytes of an answer: a reading, or the reason why there is none.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) is_read: bool,
