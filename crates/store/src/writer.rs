@@ -45,8 +45,14 @@ impl Writer {
     pub(crate) fn start(file: Arc<File>, failpoints: Arc<dyn Failpoints>) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel(WAITING_MAX);
         let (tell, _) = watch::channel(Health::Well);
-        let (one_at_a_time, under_way) = (Mutex::new(()), AtomicUsize::new(0));
-        let desk = Arc::new(Desk { file, failpoints, tell, one_at_a_time, under_way });
+        let desk = Arc::new(Desk {
+            file,
+            failpoints,
+            tell,
+            one_at_a_time: Mutex::new(()),
+            under_way: AtomicUsize::new(0),
+            shared: AtomicUsize::new(0),
+        });
         let thread = Thread { inbox, desk: Arc::clone(&desk) };
         std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || thread.run())?;
         Ok(Self { orders, desk })
@@ -169,19 +175,18 @@ struct Thread {
 impl Thread {
     fn run(mut self) {
         let mut batch = Vec::with_capacity(BATCH_MAX);
-        let mut before = 0;
         while self.inbox.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-            if before >= CROWD {
+            if self.desk.is_crowded() {
                 self.wait_for_more();
             }
             // Whoever sent one write may be about to send the next, which belongs to it.
             std::thread::yield_now();
             self.take_waiting(&mut batch);
-            before = batch.len();
+            self.desk.shared.store(batch.len(), Ordering::Release);
             let outcome = self.desk.commit(&mut |transaction| {
                 batch.iter_mut().try_for_each(|order| order.run(transaction))
             });
-            self.desk.under_way.fetch_sub(before, Ordering::AcqRel);
+            self.desk.under_way.fetch_sub(batch.len(), Ordering::AcqRel);
             for order in batch.drain(..) {
                 order.finish(outcome.clone());
             }
@@ -210,6 +215,8 @@ struct Desk {
     one_at_a_time: Mutex<()>,
     /// Writes that were asked for and are not on disk yet.
     under_way: AtomicUsize,
+    /// Writes in the thread's last commit.
+    shared: AtomicUsize,
 }
 
 /// The right to write here, while it is held: who comes meanwhile goes to the thread.
@@ -224,11 +231,16 @@ impl Drop for Turn<'_> {
 }
 
 impl Desk {
-    /// None when somebody else is writing, or when there is no other thread that could do this one's tasks meanwhile.
+    fn is_crowded(&self) -> bool {
+        self.shared.load(Ordering::Acquire) >= CROWD
+    }
+
+    /// None when somebody else is writing or about to, or when no other thread could do this one's tasks meanwhile.
     fn turn(&self) -> Option<Turn<'_>> {
         let may_wait = Handle::try_current()
             .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
         let is_mine = may_wait
+            && !self.is_crowded()
             && self.under_way.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
         // Not `then_some`: a turn that is made and let go counts as one that was had.
         is_mine.then(|| Turn { desk: self })
@@ -287,7 +299,11 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::sync_channel;
+    use std::sync::mpsc::{SyncSender, sync_channel};
+
+    use futures_util::FutureExt as _;
+    use futures_util::future::try_join_all;
+    use tokio::task::JoinHandle;
 
     use super::*;
     use crate::{Options, Store};
@@ -315,33 +331,63 @@ mod tests {
         read.await.unwrap()
     }
 
+    /// A write that has begun and is held up; it ends when something is sent.
+    async fn held_up(store: &Store, is_by_itself: bool) -> (SyncSender<()>, JoinHandle<()>) {
+        let (begun, has_begun) = sync_channel(1);
+        let (go, may_go) = sync_channel::<()>(1);
+        let writer = store.writer.clone();
+        let held_up = tokio::task::spawn_blocking(move || {
+            let work = move |transaction: &WriteTransaction| {
+                begun.send(()).unwrap();
+                may_go.recv().unwrap();
+                count(transaction)
+            };
+            let runtime = Handle::current();
+            let written = if is_by_itself {
+                runtime.block_on(writer.write_by_itself(work))
+            } else {
+                runtime.block_on(writer.write(work))
+            };
+            written.unwrap();
+        });
+        tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
+        (go, held_up)
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn one_write_is_done_where_it_is_asked_for_and_more_of_them_by_the_thread() {
         let (_folder, store) = store();
         let alone = store.writer.write_by_itself(count).await.unwrap();
         assert_ne!(alone.as_deref(), Some("store-writer"));
 
-        let (begun, has_begun) = sync_channel(1);
-        let (go, may_go) = sync_channel::<()>(1);
-        let first = store.clone();
-        let first = tokio::task::spawn_blocking(move || {
-            Handle::current().block_on(first.writer.write_by_itself(move |transaction| {
-                begun.send(()).unwrap();
-                may_go.recv().unwrap();
-                count(transaction)
-            }))
-        });
-        tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
+        let (go, first) = held_up(&store, true).await;
         let second = store.writer.write_by_itself(count);
         tokio::pin!(second);
-        assert!(futures_util::FutureExt::now_or_never(second.as_mut()).is_none());
+        assert!(second.as_mut().now_or_never().is_none());
         go.send(()).unwrap();
         assert_eq!(second.await.unwrap().as_deref(), Some("store-writer"));
-        first.await.unwrap().unwrap();
+        first.await.unwrap();
 
         let again = store.writer.write_by_itself(count).await.unwrap();
         assert_ne!(again.as_deref(), Some("store-writer"));
         assert_eq!(counted(&store).await, 4);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn in_a_crowd_nobody_takes_a_commit_for_one_write() {
+        let (_folder, store) = store();
+        let (go, first) = held_up(&store, false).await;
+        let crowd = try_join_all((0..CROWD).map(|_| store.writer.write(count)));
+        tokio::pin!(crowd);
+        assert!(crowd.as_mut().now_or_never().is_none());
+        go.send(()).unwrap();
+        crowd.await.unwrap();
+        first.await.unwrap();
+        let next = store.writer.write_by_itself(count).await.unwrap();
+        assert_eq!(next.as_deref(), Some("store-writer"));
+        let after = store.writer.write_by_itself(count).await.unwrap();
+        assert_ne!(after.as_deref(), Some("store-writer"));
+        assert_eq!(counted(&store).await, CROWD as u64 + 3);
     }
 
     #[tokio::test]
