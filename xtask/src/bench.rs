@@ -34,6 +34,12 @@ const PEERS: Packages<'_> = Packages {
     others: Others::AsNeeded,
 };
 
+/// What `bench a2a` makes an agent in Python with, in memory and on disk.
+const A2A_PEERS: Packages<'_> = Packages {
+    names: &["a2a-sdk[http-server,sqlite]==1.3.0", "uvicorn==0.54.0", "starlette==1.10.0"],
+    others: Others::AsNeeded,
+};
+
 /// The agent that `bench a2a` makes with the official Rust server. It is built in a folder of its own: nothing of it comes into Saem.
 const OFFICIAL: [(&str, &str); 3] = [
     ("Cargo.toml", include_str!("../../crates/bench/peers/a2a_official/Cargo.toml")),
@@ -53,8 +59,11 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<()> {
     let (python, node) = match name {
         "mcp" | "a2a" | "page" => {
             let folder = crate::python::test_peers()?;
-            let environment = if name == "a2a" { "a2a-agent/bin/python" } else { "bin/python" };
-            (folder.join(environment), Some(crate::node::peers(&folder.join("node"))?))
+            let python = match name {
+                "a2a" => peers(&target.join("bench-a2a-python"), A2A_PEERS)?,
+                _ => folder.join("bin/python"),
+            };
+            (python, Some(crate::node::peers(&folder.join("node"))?))
         }
         _ => (peers(&target.join("bench-peers"), PEERS)?, None),
     };

@@ -1,6 +1,8 @@
-# The agent of `bench a2a` made with the official SDK for Python: submitted, working, one artifact, completed; kept in memory.
+# The agent of `bench a2a` made with the official SDK for Python: submitted, working, one artifact, completed; kept in memory, or in the file of
+# SQLite that is named as its argument.
 #
 # Each line on standard input is answered with where it listens.
+import contextlib
 import importlib.metadata
 import json
 import socket
@@ -44,8 +46,18 @@ card = AgentCard(
     default_output_modes=["text/plain"],
     skills=[AgentSkill(id="answer", name="Answer", description="Answers.", tags=["bench"])],
 )
-handler = DefaultRequestHandler(agent_executor=Agent(), task_store=InMemoryTaskStore(), agent_card=card)
 version = f"a2a-sdk {importlib.metadata.version('a2a-sdk')}"
+if len(sys.argv) > 1:
+    from a2a.server.tasks import DatabaseTaskStore
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    # One connection: of several that write at once SQLite refuses all but one, and the caller gets an error.
+    engine = create_async_engine(f"sqlite+aiosqlite:///{sys.argv[1]}", pool_size=1, max_overflow=0)
+    tasks = DatabaseTaskStore(engine)
+    version += " with SQLite"
+else:
+    tasks = InMemoryTaskStore()
+handler = DefaultRequestHandler(agent_executor=Agent(), task_store=tasks, agent_card=card)
 
 
 def answer_lines():
@@ -54,5 +66,15 @@ def answer_lines():
 
 
 threading.Thread(target=answer_lines, daemon=True).start()
-app = Starlette(routes=create_jsonrpc_routes(handler, "/"))
+
+
+@contextlib.asynccontextmanager
+async def lifespan(_app):
+    # Else the first callers make its table at the same time, and all but one fail.
+    if hasattr(tasks, "initialize"):
+        await tasks.initialize()
+    yield
+
+
+app = Starlette(routes=create_jsonrpc_routes(handler, "/"), lifespan=lifespan)
 uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_keep_alive=600)).run(sockets=[listener])

@@ -27,6 +27,9 @@ const SLOW_FACTOR: usize = 10;
 const IN_MEMORY: &str = "Saem, in memory";
 const DURABLE: &str = "Saem, durable";
 
+/// How the name of the agent in Python ends when it keeps its tasks on disk.
+const ON_DISK: &str = " with SQLite";
+
 pub(crate) struct Size {
     pub(crate) requests: usize,
     pub(crate) rounds: usize,
@@ -121,6 +124,10 @@ pub(crate) fn run(places: &Places, peers: &Peers, size: &Size) -> Result<()> {
         saem(places, work.path(), IN_MEMORY, size.requests)?,
         saem(places, work.path(), DURABLE, size.requests)?,
         contestant(Peer::start(&places.python, "a2a_server.py", &[])?, slow)?,
+        contestant(
+            Peer::start(&places.python, "a2a_server.py", &[&work.path().join("tasks.db")])?,
+            slow,
+        )?,
         contestant(Peer::of(javascript)?, slow)?,
     ];
     for contestant in &contestants {
@@ -196,13 +203,17 @@ impl Contestant {
 impl Figures {
     /// Says how the figures stand to what is wanted of them.
     fn compare(&self) -> Result<()> {
-        let named = |start: &str| {
-            let found = self.servers.iter().find(|server| server.server.starts_with(start));
-            found.with_context(|| format!("the figures of {start}"))
+        let found = |what: &str, is_it: &dyn Fn(&str) -> bool| {
+            let found = self.servers.iter().find(|server| is_it(&server.server));
+            found.with_context(|| format!("the figures of {what}"))
         };
-        let python = named("a2a-sdk")?;
         for (name, times_max) in [(IN_MEMORY, 1.2), (DURABLE, 2.5)] {
-            let own = named(name)?;
+            let own = found(name, &|server| server == name)?;
+            // What is kept is compared with what is kept.
+            let is_like = |server: &str| {
+                server.starts_with("a2a-sdk") && server.ends_with(ON_DISK) == (name == DURABLE)
+            };
+            let python = found("Python", &is_like)?;
             for (what, ratio, python) in [
                 ("send", own.send_ratio, python.send_cpu_us / own.send_cpu_us),
                 ("stream", own.stream_ratio, python.stream_cpu_us / own.stream_cpu_us),

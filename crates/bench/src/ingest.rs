@@ -43,6 +43,10 @@ struct Figures {
     share_of_embedder: f64,
 }
 
+/// Loads of Saem before and after one of the peer, which takes as long as twenty: the machine's speed changes from
+/// moment to moment, and one short load meets only one of them.
+const LOADS_EACH_SIDE: usize = 2;
+
 pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
     let work = fresh_folder(&std::env::temp_dir())?;
     let corpus = Corpus::of_demo(&places.repository)?;
@@ -56,7 +60,7 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
     let (mut ours, mut ours_cpu) = (Vec::new(), Vec::new());
     let (mut theirs, mut theirs_cpu, mut theirs_memory) = (Vec::new(), Vec::new(), 0.0_f64);
     let documents = size.documents as f64;
-    for round in 1..=size.rounds {
+    let load = || -> Result<(f64, f64)> {
         let data = fresh_folder(work.path())?;
         let saem = Saem {
             program: places.program.clone(),
@@ -66,14 +70,21 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
         };
         usage::settle()?;
         let ran = saem.run(&["ingest".as_ref(), folder.as_os_str()])?;
-        ours.push(documents / ran.wall.as_secs_f64());
-        ours_cpu.push(ran.processor.as_secs_f64() * 1000.0 / documents);
+        Ok((documents / ran.wall.as_secs_f64(), ran.processor.as_secs_f64() * 1000.0 / documents))
+    };
+    for round in 1..=size.rounds {
+        let mut loads = (0..LOADS_EACH_SIDE).map(|_| load()).collect::<Result<Vec<_>>>()?;
         usage::settle()?;
         let answer = peer.ask(&folder.display().to_string())?;
         ensure!(number(&answer, "documents")? == documents, "the peer read less: {answer}");
         theirs.push(documents / number(&answer, "seconds")?);
         theirs_cpu.push(number(&answer, "cpu_seconds")? * 1000.0 / documents);
         theirs_memory = theirs_memory.max(number(&answer, "resident_mebibytes")?);
+        for _ in 0..LOADS_EACH_SIDE {
+            loads.push(load()?);
+        }
+        ours.push(median(loads.iter().map(|load| load.0).collect()));
+        ours_cpu.push(median(loads.iter().map(|load| load.1).collect()));
         say(&format!(
             "round {round}: Saem {:.0} documents/s, LlamaIndex {:.0}",
             ours.last().unwrap_or(&0.0),
