@@ -147,7 +147,7 @@ fn with_vectors(places: &Places, corpus: &Corpus, size: &Size, work: &Path) -> R
     let pieces = pieces(corpus, size.embedded)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let (mut alone, mut ingest) = (Vec::new(), Vec::new());
-    for round in 1..=size.rounds {
+    let embed = || -> Result<f64> {
         usage::settle()?;
         // A new one each time: what it remembers of texts must not help.
         let embedder: Arc<dyn Embedder> = Arc::new(BuiltInEmbedder::new()?);
@@ -155,7 +155,10 @@ fn with_vectors(places: &Places, corpus: &Corpus, size: &Size, work: &Path) -> R
         for batch in pieces.chunks(4096) {
             runtime.block_on(embedder.embed(batch, EmbedFor::Passage))?;
         }
-        alone.push(pieces.len() as f64 / start.elapsed().as_secs_f64());
+        Ok(pieces.len() as f64 / start.elapsed().as_secs_f64())
+    };
+    for round in 1..=size.rounds {
+        let before = embed()?;
         let data = fresh_folder(work)?;
         let saem = Saem {
             program: places.program.clone(),
@@ -165,6 +168,7 @@ fn with_vectors(places: &Places, corpus: &Corpus, size: &Size, work: &Path) -> R
         };
         let ran = saem.run(&["ingest".as_ref(), folder.as_os_str()])?;
         ingest.push(pieces.len() as f64 / ran.wall.as_secs_f64());
+        alone.push(f64::midpoint(before, embed()?));
         say(&format!(
             "round {round}: the embedder alone {:.0} pieces/s, the whole ingest {:.0}",
             alone.last().unwrap_or(&0.0),

@@ -14,4 +14,4 @@ pub mod tokens;
 
 pub use built_in::BuiltInEmbedder;
 pub use no_embedder::NoEmbedder;
-pub use remembering::Remembering;
+pub use remembering::{Remembered, Remembering};

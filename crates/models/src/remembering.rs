@@ -12,7 +12,16 @@ const ENTRY_BYTES: usize = 160;
 /// that many ask, cost what is new of them.
 pub struct Remembering {
     inner: Arc<dyn Embedder>,
+    what: Remembered,
     known: Mutex<Recent<Key, Vec<f32>>>,
+}
+
+/// What is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remembered {
+    Everything,
+    /// Passages are handed on: where they cost little, remembering them costs as much.
+    Questions,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,8 +34,8 @@ struct Key {
 impl Remembering {
     /// Remembers for `inner`, in no more than about so many bytes.
     #[must_use]
-    pub fn new(inner: Arc<dyn Embedder>, bytes_max: usize) -> Self {
-        Self { inner, known: Mutex::new(Recent::new(bytes_max)) }
+    pub fn new(inner: Arc<dyn Embedder>, what: Remembered, bytes_max: usize) -> Self {
+        Self { inner, what, known: Mutex::new(Recent::new(bytes_max)) }
     }
 
     fn known(&self) -> MutexGuard<'_, Recent<Key, Vec<f32>>> {
@@ -45,6 +54,9 @@ impl Embedder for Remembering {
     }
 
     fn embed<'a>(&'a self, texts: &'a [String], purpose: EmbedFor) -> Later<'a, Vec<Vec<f32>>> {
+        if self.what == Remembered::Questions && purpose == EmbedFor::Passage {
+            return self.inner.embed(texts, purpose);
+        }
         Box::pin(async move {
             let keys: Vec<Key> = texts.iter().map(|text| Key::new(text, purpose)).collect();
             let mut vectors: Vec<Option<Vec<f32>>> = {
@@ -107,6 +119,10 @@ mod tests {
         }
     }
 
+    fn remembering(inner: &Arc<Lengths>, what: Remembered, bytes_max: usize) -> Remembering {
+        Remembering::new(Arc::clone(inner) as Arc<dyn Embedder>, what, bytes_max)
+    }
+
     async fn embed(embedder: &Remembering, texts: &[&str], purpose: EmbedFor) -> Vec<f32> {
         let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
         embedder.embed(&texts, purpose).await.unwrap().concat()
@@ -115,7 +131,7 @@ mod tests {
     #[tokio::test]
     async fn only_what_is_new_is_embedded_and_the_order_is_kept() {
         let inner = Arc::new(Lengths::default());
-        let embedder = Remembering::new(Arc::clone(&inner) as Arc<dyn Embedder>, 1 << 20);
+        let embedder = remembering(&inner, Remembered::Everything, 1 << 20);
         assert_eq!(embed(&embedder, &["a", "bb"], EmbedFor::Passage).await, [1.0, 2.0]);
         assert_eq!(embed(&embedder, &["bb", "ccc", "a"], EmbedFor::Passage).await, [2.0, 3.0, 1.0]);
         // A question is another thing than a passage of the same words.
@@ -125,9 +141,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn passages_are_handed_on_where_questions_alone_are_remembered() {
+        let inner = Arc::new(Lengths::default());
+        let embedder = remembering(&inner, Remembered::Questions, 1 << 20);
+        for purpose in [EmbedFor::Passage, EmbedFor::Query] {
+            let sign = if purpose == EmbedFor::Query { -1.0 } else { 1.0 };
+            for _ in 0..2 {
+                assert_eq!(embed(&embedder, &["a", "bb"], purpose).await, [sign, 2.0 * sign]);
+            }
+        }
+        assert_eq!(*inner.asked.lock().unwrap(), ["a", "bb", "a", "bb", "a", "bb"]);
+    }
+
+    #[tokio::test]
     async fn memory_is_bounded_and_what_is_asked_for_stays() {
         let inner = Arc::new(Lengths::default());
-        let embedder = Remembering::new(Arc::clone(&inner) as Arc<dyn Embedder>, 10 * 200);
+        let embedder = remembering(&inner, Remembered::Everything, 10 * 200);
         for number in 0..100 {
             embed(&embedder, &[&number.to_string()], EmbedFor::Query).await;
             embed(&embedder, &["0"], EmbedFor::Query).await;

@@ -24,7 +24,7 @@ use engine::{Knowledge, Parts, Rules};
 use extract::SplitLimits;
 use index::LocalIndex;
 use models::remote_embedder::{RemoteEmbedder, RemoteSettings, SecretKey};
-use models::{BuiltInEmbedder, NoEmbedder, Remembering};
+use models::{BuiltInEmbedder, NoEmbedder, Remembered, Remembering};
 use sources::guard::{EgressGuard, EgressRules};
 use sources::pages::WebPages;
 use store::{OpenError, Store};
@@ -177,10 +177,17 @@ fn failpoints() -> Arc<dyn Failpoints> {
 /// Memory for vectors that a server gave: some two thousand pieces of text, which is several long documents.
 const VECTORS_BYTES_MAX: usize = 16 << 20;
 
+/// Memory for vectors of questions that the built-in embedder was asked: about a thousand, which many ask again.
+const QUESTIONS_BYTES_MAX: usize = 2 << 20;
+
 async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<dyn Embedder>> {
     let settings = &config.embedder;
     match settings.kind {
-        EmbedderKind::BuiltIn => Ok(Arc::clone(built_in)),
+        EmbedderKind::BuiltIn => {
+            let built_in = Arc::clone(built_in);
+            let what = Remembered::Questions;
+            Ok(Arc::new(Remembering::new(built_in, what, QUESTIONS_BYTES_MAX)))
+        }
         EmbedderKind::None => Ok(Arc::new(NoEmbedder)),
         EmbedderKind::Openai => {
             if settings.model.is_empty() {
@@ -192,7 +199,7 @@ async fn embedder(config: &Config, built_in: &Arc<dyn Embedder>) -> Result<Arc<d
             remote.query_prefix.clone_from(&settings.query_prefix);
             remote.passage_prefix.clone_from(&settings.passage_prefix);
             let remote = Arc::new(RemoteEmbedder::connect(remote).await?);
-            Ok(Arc::new(Remembering::new(remote, VECTORS_BYTES_MAX)))
+            Ok(Arc::new(Remembering::new(remote, Remembered::Everything, VECTORS_BYTES_MAX)))
         }
     }
 }
