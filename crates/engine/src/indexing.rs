@@ -438,7 +438,7 @@ impl Work {
         };
         let rules = Arc::clone(&self.rules);
         let splitting = move || {
-            let extracted = serde_json::from_slice(&content)?;
+            let extracted = extract::Extracted::from_bytes(&content)?;
             Ok::<_, serde_json::Error>(reading::chunks(
                 &document,
                 &extracted,

@@ -57,22 +57,46 @@ pub struct Mapping {
     pub text: Option<String>,
 }
 
-/// A document as text, with the structure that splitting needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A document as text, with the structure that splitting needs. It is read back by [`Self::from_bytes`] alone, so that nobody
+/// takes all that was kept for JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Extracted {
     pub format: Format,
     pub title: Option<String>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// In order and without overlap; everything of `text` that is not blank or front matter lies in one.
     pub blocks: Vec<Block>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub front_matter: BTreeMap<String, Value>,
     /// Where each page of a paged document begins in `text`; empty for the others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub page_starts: Vec<usize>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// [`Extracted`] as JSON: whole as it was once kept, or without its text.
+#[derive(Deserialize)]
+struct Json {
+    format: Format,
+    title: Option<String>,
+    #[serde(default)]
+    text: String,
+    blocks: Vec<Block>,
+    #[serde(default)]
+    front_matter: BTreeMap<String, Value>,
+    #[serde(default)]
+    page_starts: Vec<usize>,
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+impl From<Json> for Extracted {
+    fn from(json: Json) -> Self {
+        let Json { format, title, text, blocks, front_matter, page_starts, warnings } = json;
+        Self { format, title, text, blocks, front_matter, page_starts, warnings }
+    }
 }
 
 /// Stands before the form of [`Extracted::to_bytes`]: no JSON begins with it.
@@ -93,12 +117,14 @@ impl Extracted {
     /// What [`Self::to_bytes`] gave, or the JSON that was kept before there was that.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         use serde::de::Error as _;
-        let [PACKED, packed @ ..] = bytes else { return serde_json::from_slice(bytes) };
+        let [PACKED, packed @ ..] = bytes else {
+            return serde_json::from_slice::<Json>(bytes).map(Self::from);
+        };
         let end = packed.iter().position(|byte| *byte == b'\n').unwrap_or(packed.len());
         let (head, text) = packed.split_at(end);
         let text = text.get(1..).unwrap_or_default();
         let text = std::str::from_utf8(text).map_err(serde_json::Error::custom)?.to_owned();
-        Ok(Self { text, ..serde_json::from_slice(head)? })
+        Ok(Json { text, ..serde_json::from_slice(head)? }.into())
     }
 }
 
