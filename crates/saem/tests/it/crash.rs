@@ -53,6 +53,7 @@ async fn work(
     dice: &mut Dice,
     known: &mut BTreeMap<u64, Known>,
     sent: &mut BTreeMap<u64, u64>,
+    acknowledged: &mut u32,
 ) {
     loop {
         let number = dice.roll(DOCUMENTS);
@@ -93,6 +94,7 @@ async fn work(
             return;
         }
         known.insert(number, Known::At(version));
+        *acknowledged += 1;
     }
 }
 
@@ -160,7 +162,7 @@ async fn nothing_acknowledged_is_lost_over_200_kills() {
     let mut dice = Dice(seed);
     let mut known = BTreeMap::new();
     let mut sent = BTreeMap::new();
-    let mut slowest = Duration::ZERO;
+    let (mut slowest, mut acknowledged) = (Duration::ZERO, 0);
     for kill in 1..=KILLS {
         let started = std::time::Instant::now();
         let mut served = world.serve().await;
@@ -172,17 +174,14 @@ async fn nothing_acknowledged_is_lost_over_200_kills() {
         let mut kill_time = Box::pin(tokio::time::sleep(life));
         tokio::select! {
             () = &mut kill_time => {}
-            () = work(&served, &mut dice, &mut known, &mut sent) => {}
+            () = work(&served, &mut dice, &mut known, &mut sent, &mut acknowledged) => {}
         }
         served.child.start_kill().unwrap();
         served.child.wait().await.unwrap();
     }
     let served = world.serve().await;
     check(&served, &known, &sent).await;
-    assert!(
-        known.values().filter(|known| matches!(known, Known::At(_))).count() > 2,
-        "seed {seed}: the work was real"
-    );
+    assert!(acknowledged > KILLS / 10, "seed {seed}: {acknowledged} is not real work");
     assert!(slowest < Duration::from_secs(20), "a start took {slowest:?}");
 }
 
@@ -210,8 +209,11 @@ async fn a_power_cut_at_every_step_of_keeping_leaves_all_or_nothing() {
             let mut known = BTreeMap::from([(1, Known::At(1))]);
             let mut sent = BTreeMap::from([(1, 1)]);
             let mut dice = Dice(u64::from(nth as u32) * 7919 + point.len() as u64);
-            let died =
-                tokio::time::timeout(PATIENCE, work(&served, &mut dice, &mut known, &mut sent));
+            let mut acknowledged = 0;
+            let died = tokio::time::timeout(
+                PATIENCE,
+                work(&served, &mut dice, &mut known, &mut sent, &mut acknowledged),
+            );
             died.await.unwrap_or_else(|_| panic!("{failpoint} was never reached"));
             served.child.wait().await.unwrap();
             let served = world.serve().await;

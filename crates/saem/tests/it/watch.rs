@@ -61,6 +61,11 @@ fn put(world: &World, name: &str, text: &str) -> PathBuf {
     path
 }
 
+/// A server that may be asked as often as it can answer: that is how a change is waited for here.
+async fn watched(world: &World) -> Served {
+    world.serve_with(&[("SAEM_SERVER_REQUESTS_PER_MINUTE_MAX", "100000000")]).await
+}
+
 /// Asks until the search finds exactly this.
 async fn found(served: &Served, words: &str, expected: &[&str]) {
     let asking = async {
@@ -79,7 +84,7 @@ async fn jobs(served: &Served) -> usize {
 #[tokio::test]
 async fn what_happens_to_files_happens_to_documents_while_a_server_answers() {
     let world = World::new();
-    let served = world.serve().await;
+    let served = watched(&world).await;
     put(&world, "docs/first.md", "# First\n\nAn apple.");
     let docs = world.files().join("docs");
     std::fs::create_dir_all(docs.join("deep/down")).unwrap();
@@ -98,7 +103,7 @@ async fn what_happens_to_files_happens_to_documents_while_a_server_answers() {
 #[tokio::test]
 async fn folders_that_move_take_their_documents_along() {
     let world = World::new();
-    let served = world.serve().await;
+    let served = watched(&world).await;
     put(&world, "docs/kept.md", "# Kept\n\nAn apple.");
     put(&world, "docs/part/one.md", "# One\n\nA pear.");
     let docs = world.files().join("docs");
@@ -123,7 +128,7 @@ async fn folders_that_move_take_their_documents_along() {
 #[tokio::test]
 async fn a_single_file_is_followed_through_every_way_of_writing_it() {
     let world = World::new();
-    let served = world.serve().await;
+    let served = watched(&world).await;
     let file = put(&world, "notes.md", "# Notes\n\nAn apple.");
     let watching = Watching::start(&world, &file).await;
     found(&served, "notes", &["An apple."]).await;
