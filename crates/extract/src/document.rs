@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use agent::text::line_and_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,11 +121,8 @@ impl Extracted {
         let [PACKED, packed @ ..] = bytes else {
             return serde_json::from_slice::<Json>(bytes).map(Self::from);
         };
-        let end = packed.iter().position(|byte| *byte == b'\n').unwrap_or(packed.len());
-        let (head, text) = packed.split_at(end);
-        let text = text.get(1..).unwrap_or_default();
-        let text = std::str::from_utf8(text).map_err(serde_json::Error::custom)?.to_owned();
-        Ok(Json { text, ..serde_json::from_slice(head)? }.into())
+        let (head, text) = line_and_text(packed).map_err(serde_json::Error::custom)?;
+        Ok(Json { text: text.to_owned(), ..serde_json::from_slice(head)? }.into())
     }
 }
 

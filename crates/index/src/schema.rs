@@ -6,6 +6,7 @@ use agent::filter::{TagValue, Tags};
 use agent::knowledge::{DocumentChunks, NewChunk};
 use agent::language::Language;
 use agent::names::DocumentId;
+use agent::text::line_and_text;
 use serde::{Deserialize, Serialize, Serializer};
 use tantivy::TantivyDocument;
 use tantivy::schema::{
@@ -52,10 +53,9 @@ pub(crate) struct Stored {
 
 impl Stored {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
-        let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
-        let (head, text) = bytes.split_at(end);
-        let text = String::from_utf8_lossy(text.get(1..).unwrap_or_default()).into_owned();
-        Ok(Self { text, ..serde_json::from_slice(head)? })
+        use serde::de::Error as _;
+        let (head, text) = line_and_text(bytes).map_err(serde_json::Error::custom)?;
+        Ok(Self { text: text.to_owned(), ..serde_json::from_slice(head)? })
     }
 }
 

@@ -72,7 +72,7 @@ impl Writer {
         F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
     {
         let (answer, outcome) = oneshot::channel();
-        let order = Box::new(Waiting { work: Some(work), value: None, answer });
+        let order = Box::new(Waiting { once: Once::new(work), answer });
         self.desk.under_way.fetch_add(1, Ordering::AcqRel);
         self.orders.try_send(order).map_err(|error| {
             self.desk.under_way.fetch_sub(1, Ordering::AcqRel);
@@ -91,21 +91,14 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
     {
-        let Some(turn) = self.desk.turn() else {
+        let Some(alone) = self.desk.alone() else {
             return self.write(work).await;
         };
-        let written = tokio::task::block_in_place(|| {
-            let (mut work, mut value) = (Some(work), None);
-            let outcome = turn.desk.commit(&mut |transaction| {
-                if let Some(work) = work.take() {
-                    value = Some(work(transaction)?);
-                }
-                Ok(())
-            });
-            drop(turn);
-            outcome.and_then(|()| value.ok_or_else(not_run))
+        let mut once = Once::new(work);
+        let outcome = tokio::task::block_in_place(|| {
+            alone.desk.commit(&mut |transaction| once.run(transaction))
         });
-        written.map_err(PortError::from)
+        once.value(outcome)
     }
 }
 
@@ -119,9 +112,37 @@ trait Order: Send {
     fn finish(self: Box<Self>, outcome: Result<(), Failure>);
 }
 
-struct Waiting<T, F> {
+/// Work that is done once, and the value it gave.
+struct Once<T, F> {
     work: Option<F>,
     value: Option<T>,
+}
+
+impl<T, F> Once<T, F>
+where
+    F: FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
+{
+    fn new(work: F) -> Self {
+        Self { work: Some(work), value: None }
+    }
+
+    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
+        if let Some(work) = self.work.take() {
+            self.value = Some(work(transaction)?);
+        }
+        Ok(())
+    }
+
+    /// What it gave, after the commit it was part of.
+    fn value(self, outcome: Result<(), Failure>) -> Result<T, PortError> {
+        outcome?;
+        let not_run = || Failure::Broken("the write was not run".to_owned());
+        Ok(self.value.ok_or_else(not_run)?)
+    }
+}
+
+struct Waiting<T, F> {
+    once: Once<T, F>,
     answer: oneshot::Sender<Result<T, PortError>>,
 }
 
@@ -131,25 +152,13 @@ where
     F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send,
 {
     fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
-        if let Some(work) = self.work.take() {
-            self.value = Some(work(transaction)?);
-        }
-        Ok(())
+        self.once.run(transaction)
     }
 
     fn finish(self: Box<Self>, outcome: Result<(), Failure>) {
-        let answer = match (outcome, self.value) {
-            (Ok(()), Some(value)) => Ok(value),
-            (Ok(()), None) => Err(not_run().into()),
-            (Err(failure), _) => Err(failure.into()),
-        };
         // Nobody may be waiting any more; the write stands all the same.
-        let _unheard = self.answer.send(answer);
+        let _unheard = self.answer.send(self.once.value(outcome));
     }
-}
-
-fn not_run() -> Failure {
-    Failure::Broken("the write was not run".to_owned())
 }
 
 #[derive(Debug, Clone)]
@@ -220,11 +229,11 @@ struct Desk {
 }
 
 /// The right to write here, while it is held: who comes meanwhile goes to the thread.
-struct Turn<'a> {
+struct Alone<'a> {
     desk: &'a Desk,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Alone<'_> {
     fn drop(&mut self) {
         self.desk.under_way.fetch_sub(1, Ordering::AcqRel);
     }
@@ -236,14 +245,14 @@ impl Desk {
     }
 
     /// None when somebody else is writing or about to, or when no other thread could do this one's tasks meanwhile.
-    fn turn(&self) -> Option<Turn<'_>> {
+    fn alone(&self) -> Option<Alone<'_>> {
         let may_wait = Handle::try_current()
             .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
         let is_mine = may_wait
             && !self.is_crowded()
             && self.under_way.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        // Not `then_some`: a turn that is made and let go counts as one that was had.
-        is_mine.then(|| Turn { desk: self })
+        // Not `then_some`: what is made and let go gives back a right that was not had.
+        is_mine.then(|| Alone { desk: self })
     }
 
     /// One durable commit of what `run` writes; says how the writer is then.
@@ -251,7 +260,7 @@ impl Desk {
         &self,
         run: &mut dyn FnMut(&WriteTransaction) -> Result<(), redb::Error>,
     ) -> Result<(), Failure> {
-        let _alone = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = self.try_commit(run);
         self.tell.send_replace(match &outcome {
             Ok(()) => Health::Well,

@@ -53,7 +53,6 @@ async fn work(
     dice: &mut Dice,
     known: &mut BTreeMap<u64, Known>,
     sent: &mut BTreeMap<u64, u64>,
-    acknowledged: &mut u32,
 ) {
     loop {
         let number = dice.roll(DOCUMENTS);
@@ -94,7 +93,6 @@ async fn work(
             return;
         }
         known.insert(number, Known::At(version));
-        *acknowledged += 1;
     }
 }
 
@@ -105,8 +103,8 @@ async fn id_of(served: &Served, number: u64) -> reqwest::Result<Option<String>> 
     Ok(found.map(|document| document["id"].as_str().unwrap().to_owned()))
 }
 
-/// Waits until everything that was accepted is done, then holds what is there against what is known.
-async fn check(served: &Served, known: &BTreeMap<u64, Known>, sent: &BTreeMap<u64, u64>) {
+/// Waits until everything that was accepted is done, then holds what is there against what is known; says how many documents had to be there.
+async fn check(served: &Served, known: &BTreeMap<u64, Known>, sent: &BTreeMap<u64, u64>) -> usize {
     let settled = async {
         loop {
             let (_, jobs) = served.get("/api/jobs").await;
@@ -153,6 +151,7 @@ async fn check(served: &Served, known: &BTreeMap<u64, Known>, sent: &BTreeMap<u6
             None => {}
         }
     }
+    known.values().filter(|known| matches!(known, Known::At(_))).count()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -162,26 +161,29 @@ async fn nothing_acknowledged_is_lost_over_200_kills() {
     let mut dice = Dice(seed);
     let mut known = BTreeMap::new();
     let mut sent = BTreeMap::new();
-    let (mut slowest, mut acknowledged) = (Duration::ZERO, 0);
+    let (mut slowest, mut checks, mut held) = (Duration::ZERO, 0, 0);
     for kill in 1..=KILLS {
         let started = std::time::Instant::now();
         let mut served = world.serve().await;
         slowest = slowest.max(started.elapsed());
         if kill % 20 == 0 {
-            check(&served, &known, &sent).await;
+            held += check(&served, &known, &sent).await;
+            checks += 1;
         }
         let life = Duration::from_millis(20 + dice.roll(180));
         let mut kill_time = Box::pin(tokio::time::sleep(life));
         tokio::select! {
             () = &mut kill_time => {}
-            () = work(&served, &mut dice, &mut known, &mut sent, &mut acknowledged) => {}
+            () = work(&served, &mut dice, &mut known, &mut sent) => {}
         }
         served.child.start_kill().unwrap();
         served.child.wait().await.unwrap();
     }
     let served = world.serve().await;
-    check(&served, &known, &sent).await;
-    assert!(acknowledged > KILLS / 10, "seed {seed}: {acknowledged} is not real work");
+    held += check(&served, &known, &sent).await;
+    checks += 1;
+    // What the last lives have left may be little, on a machine that is slow just then.
+    assert!(held > 2 * checks, "seed {seed}: {held} documents in {checks} checks are no real work");
     assert!(slowest < Duration::from_secs(20), "a start took {slowest:?}");
 }
 
@@ -209,11 +211,8 @@ async fn a_power_cut_at_every_step_of_keeping_leaves_all_or_nothing() {
             let mut known = BTreeMap::from([(1, Known::At(1))]);
             let mut sent = BTreeMap::from([(1, 1)]);
             let mut dice = Dice(u64::from(nth as u32) * 7919 + point.len() as u64);
-            let mut acknowledged = 0;
-            let died = tokio::time::timeout(
-                PATIENCE,
-                work(&served, &mut dice, &mut known, &mut sent, &mut acknowledged),
-            );
+            let died =
+                tokio::time::timeout(PATIENCE, work(&served, &mut dice, &mut known, &mut sent));
             died.await.unwrap_or_else(|_| panic!("{failpoint} was never reached"));
             served.child.wait().await.unwrap();
             let served = world.serve().await;
