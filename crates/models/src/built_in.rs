@@ -1,5 +1,6 @@
 //! The embedder that needs nothing: the compiled-in encoder on as many threads as there are processors.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use agent::ports::{EmbedFor, Embedder, Later, PortError};
@@ -65,26 +66,25 @@ impl Embedder for BuiltInEmbedder {
                 let vectors = self.encoder.encode(&[question]).into_iter();
                 return Ok(vectors.map(|vector| self.without_the_asking(vector)).collect());
             }
-            let parts: Vec<Vec<String>> =
-                texts.chunks(TEXTS_PER_PART).map(<[String]>::to_vec).collect();
-            let share = parts.len().div_ceil(self.threads).max(1);
+            let parts = texts.len().div_ceil(TEXTS_PER_PART);
+            let queue = Arc::new(Queue { texts: texts.to_vec(), taken: AtomicUsize::new(0) });
             let mut working = Vec::new();
-            for parts in parts.chunks(share) {
-                let (parts, encoder) = (parts.to_vec(), Arc::clone(&self.encoder));
-                working.push(tokio::task::spawn_blocking(move || encode(&encoder, &parts)));
+            for _ in 0..parts.min(self.threads) {
+                let (queue, encoder) = (Arc::clone(&queue), Arc::clone(&self.encoder));
+                working.push(tokio::task::spawn_blocking(move || queue.encode(&encoder)));
             }
-            let mut vectors = Vec::with_capacity(texts.len());
+            let mut encoded = Vec::with_capacity(parts);
             for work in working {
-                vectors.extend(work.await.map_err(|error| PortError::Broken {
+                encoded.extend(work.await.map_err(|error| PortError::Broken {
                     what: "the built-in embedder",
                     source: Box::new(error),
                 })?);
             }
+            encoded.sort_unstable_by_key(|(part, _)| *part);
+            let vectors = encoded.into_iter().flat_map(|(_, vectors)| vectors);
             Ok(match purpose {
-                EmbedFor::Passage => vectors,
-                EmbedFor::Query => {
-                    vectors.into_iter().map(|vector| self.without_the_asking(vector)).collect()
-                }
+                EmbedFor::Passage => vectors.collect(),
+                EmbedFor::Query => vectors.map(|vector| self.without_the_asking(vector)).collect(),
             })
         })
     }
@@ -112,10 +112,40 @@ fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-fn encode(encoder: &Encoder, parts: &[Vec<String>]) -> Vec<Vec<f32>> {
-    let one = |part: &Vec<String>| {
-        let texts: Vec<&str> = part.iter().map(String::as_str).collect();
-        encoder.encode(&texts)
-    };
-    parts.iter().flat_map(one).collect()
+/// Texts that several threads encode, part by part: who is faster takes more of them.
+struct Queue {
+    texts: Vec<String>,
+    /// Parts that somebody has taken.
+    taken: AtomicUsize,
+}
+
+impl Queue {
+    /// Encodes parts while there are any; each comes with its place.
+    fn encode(&self, encoder: &Encoder) -> Vec<(usize, Vec<Vec<f32>>)> {
+        let next = || {
+            let part = self.taken.fetch_add(1, Ordering::Relaxed);
+            self.texts.chunks(TEXTS_PER_PART).nth(part).map(|texts| (part, texts))
+        };
+        let encoded = std::iter::from_fn(next).map(|(part, texts)| {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            (part, encoder.encode(&texts))
+        });
+        encoded.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn texts_that_threads_share_come_back_in_order() {
+        let embedder = BuiltInEmbedder { threads: 3, ..BuiltInEmbedder::new().unwrap() };
+        let texts: Vec<String> =
+            (0..TEXTS_PER_PART * 4 + 1).map(|number| format!("report {number}")).collect();
+        let vectors = embedder.embed(&texts, EmbedFor::Passage).await.unwrap();
+        let each: Vec<&str> = texts.iter().map(String::as_str).collect();
+        assert!(vectors == embedder.encoder.encode(&each));
+        assert!(embedder.embed(&[], EmbedFor::Passage).await.unwrap().is_empty());
+    }
 }
