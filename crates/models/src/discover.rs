@@ -73,7 +73,7 @@ pub async fn ollama(address: &str) -> Option<Ollama> {
 async fn ask(address: &str) -> Option<Ollama> {
     let tags = http::address("Ollama", address, "api/tags").ok()?;
     let base_url = http::address("Ollama", address, "v1").ok()?.to_string();
-    let client = http::client("Ollama", None, reqwest::ClientBuilder::no_gzip).ok()?;
+    let client = http::client("Ollama", &tags, None, reqwest::ClientBuilder::no_gzip).ok()?;
     let response = client.get(tags).send().await.ok()?.error_for_status().ok()?;
     let list = http::read(response, LIST_BYTES_MAX).await.ok()??;
     let tags: Tags = serde_json::from_slice(&list).ok()?;

@@ -61,9 +61,10 @@ pub(crate) fn address(whose: &str, base_url: &str, path: &str) -> Result<Url, Po
         .map_err(|_| wrong(&format!("cannot be extended by /{path}: check it")))
 }
 
-/// A client that sends the key to the configured server and nowhere else; `limits` sets its times.
+/// A client that sends the key to the server at `address` and nowhere else; `limits` sets its times.
 pub(crate) fn client(
     whose: &str,
+    address: &Url,
     key: Option<&SecretKey>,
     limits: impl Fn(ClientBuilder) -> ClientBuilder,
 ) -> Result<Client, PortError> {
@@ -84,14 +85,18 @@ pub(crate) fn client(
         let builder = Client::builder().default_headers(headers.clone()).no_proxy().http1_only();
         limits(builder.redirect(reqwest::redirect::Policy::none()))
     };
-    builder()
-        .build()
-        .or_else(|error| {
-            // Without the system's certificates nothing can be built; an empty set keeps plain http working.
+    let without_tls = || builder().tls_certs_only([]).build();
+    let client = if address.scheme() == "http" {
+        // To read the system's certificates takes longer than many a command.
+        without_tls()
+    } else {
+        builder().build().or_else(|error| {
+            // Without the system's certificates nothing can be built; an empty set says so when it is used.
             tracing::warn!(%error, "no https from here: install the system's CA certificates");
-            builder().tls_certs_only([]).build()
+            without_tls()
         })
-        .map_err(|error| PortError::Broken { what: "the TLS set-up", source: Box::new(error) })
+    };
+    client.map_err(|error| PortError::Broken { what: "the TLS set-up", source: Box::new(error) })
 }
 
 /// The whole body, or none if it is larger than `bytes_max`.

@@ -102,7 +102,7 @@ impl RemoteEmbedder {
     /// Asks the server for one vector, to learn its length and to find out now whether the settings are right.
     pub async fn connect(settings: RemoteSettings) -> Result<Self, PortError> {
         let endpoint = http::address(WHOSE, &settings.base_url, "embeddings")?;
-        let client = http::client(WHOSE, settings.api_key.as_ref(), |builder| {
+        let client = http::client(WHOSE, &endpoint, settings.api_key.as_ref(), |builder| {
             builder.connect_timeout(settings.connect_time_max).timeout(settings.answer_time_max)
         })?;
         let on_the_way = Semaphore::new(settings.concurrency_max.clamp(1, Semaphore::MAX_PERMITS));

@@ -68,7 +68,7 @@ impl Installation {
         let built_in: Arc<dyn Embedder> =
             Arc::new(BuiltInEmbedder::new().context("the built-in embedder")?);
         let embedder = embedder(config, &built_in).await?;
-        let guard = Arc::new(EgressGuard::new(egress(config)?)?);
+        let guard = Arc::new(EgressGuard::new(egress(config)?));
         let pages: Arc<dyn Pages> = Arc::new(WebPages::new(Arc::clone(&guard)));
         let tasks = Tasks::new();
         let parts = Parts {

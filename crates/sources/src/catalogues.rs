@@ -45,7 +45,7 @@ mod tests {
     use crate::loopback::{Server, ok, with_headers};
 
     fn catalogues(rules: EgressRules) -> WebCatalogues {
-        WebCatalogues::new(Arc::new(EgressGuard::new(rules).unwrap()))
+        WebCatalogues::new(Arc::new(EgressGuard::new(rules)))
     }
 
     #[tokio::test]

@@ -4,21 +4,24 @@
 //! anything is dialled, names are resolved by a resolver that lets only checked addresses through to the socket,
 //! and redirects are followed by hand with the same check at each hop.
 
+mod clients;
 mod error;
 mod names;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use reqwest::header::{self, HeaderMap, HeaderName};
-use reqwest::{Body, Certificate, Client, ClientBuilder, Identity, Method, Response, StatusCode};
+use reqwest::{Body, Client, Method, Response, StatusCode};
 use url::{Host, Url};
 
+pub use self::clients::Certificates;
 pub use self::error::{EgressError, Refusal, Sent};
 pub use self::names::{Resolver, SystemResolver};
 
+use self::clients::Clients;
 use self::names::CheckedNames;
 use crate::addresses::{Network, is_blocked, is_never_allowed};
 
@@ -27,9 +30,6 @@ mod tests;
 
 /// Longest address that is looked at, in bytes: what browsers and servers take in practice.
 pub const ADDRESS_BYTES_MAX: usize = 8_192;
-
-/// How we introduce ourselves, so that a site's owner knows whom to turn away.
-const USER_AGENT: &str = concat!("Saem/", env!("CARGO_PKG_VERSION"));
 
 /// Headers that follow a redirect. All others may hold a secret meant for the first address only.
 const TRAVELLING: &[HeaderName] = &[header::ACCEPT, header::ACCEPT_LANGUAGE];
@@ -152,71 +152,38 @@ impl Opened {
     }
 }
 
-/// What is shown to servers that want to know who calls, and who may vouch for them; all of it in PEM.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Certificates {
-    /// A chain of certificates and its key; empty for none.
-    pub own: Vec<u8>,
-    /// The only CAs that are believed; empty for the system's.
-    pub authorities: Vec<u8>,
-}
-
-impl Certificates {
-    fn put(&self, builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
-        let builder = match self.own.is_empty() {
-            true => builder,
-            false => builder.identity(Identity::from_pem(&self.own)?),
-        };
-        Ok(match self.authorities.is_empty() {
-            true => builder,
-            false => builder.tls_certs_only(Certificate::from_pem_bundle(&self.authorities)?),
-        })
-    }
-}
-
-/// There is a key in it.
-impl std::fmt::Debug for Certificates {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Certificates").finish_non_exhaustive()
-    }
-}
-
 /// The one way out to addresses that came from outside.
 #[derive(Debug)]
 pub struct EgressGuard {
     rules: Arc<EgressRules>,
-    client: Client,
-    /// Speaks HTTP/2 and nothing else, for the few who want that; made when the first of them comes.
-    http2: OnceLock<Client>,
-    names: Arc<CheckedNames>,
-    shown: Certificates,
+    clients: Clients,
 }
 
 impl EgressGuard {
-    pub fn new(rules: EgressRules) -> Result<Self, EgressError> {
+    #[must_use]
+    pub fn new(rules: EgressRules) -> Self {
         Self::with_resolver(rules, Arc::new(SystemResolver))
     }
 
     /// A guard that shows a certificate, or believes other CAs than the system's.
     pub fn showing(rules: EgressRules, shown: &Certificates) -> Result<Self, EgressError> {
-        let rules = Arc::new(rules);
-        let resolver = Arc::new(SystemResolver);
-        let names = Arc::new(CheckedNames { rules: Arc::clone(&rules), resolver });
-        let builder = shown.put(client_builder(&rules, &names)).map_err(EgressError::Setup)?;
-        let client = builder.build().map_err(EgressError::Setup)?;
-        Ok(Self { rules, client, http2: OnceLock::new(), names, shown: shown.clone() })
+        let guard = Self::with(rules, Arc::new(SystemResolver), shown.clone());
+        // Now and not later: whoever wrote a wrong certificate into the settings is still there.
+        guard.clients.http1()?;
+        Ok(guard)
     }
 
     /// A guard that asks `resolver` for the addresses of a name, and then checks what it says.
-    pub fn with_resolver(
-        rules: EgressRules,
-        resolver: Arc<dyn Resolver>,
-    ) -> Result<Self, EgressError> {
+    #[must_use]
+    pub fn with_resolver(rules: EgressRules, resolver: Arc<dyn Resolver>) -> Self {
+        Self::with(rules, resolver, Certificates::default())
+    }
+
+    fn with(rules: EgressRules, resolver: Arc<dyn Resolver>, shown: Certificates) -> Self {
         let rules = Arc::new(rules);
         let names = Arc::new(CheckedNames { rules: Arc::clone(&rules), resolver });
-        let client = client(&rules, &names).map_err(EgressError::Setup)?;
-        let (http2, shown) = (OnceLock::new(), Certificates::default());
-        Ok(Self { rules, client, http2, names, shown })
+        let clients = Clients::new(names, shown);
+        Self { rules, clients }
     }
 
     /// What a call may cost at most.
@@ -263,7 +230,7 @@ impl EgressGuard {
         body: Bytes,
         wait_max: Duration,
     ) -> Result<Opened, EgressError> {
-        self.open_with(&self.client, request, headers, body, wait_max).await
+        self.open_with(self.clients.http1()?, request, headers, body, wait_max).await
     }
 
     /// As [`Self::open`], over HTTP/2 from the first byte on.
@@ -274,16 +241,7 @@ impl EgressGuard {
         body: Bytes,
         wait_max: Duration,
     ) -> Result<Opened, EgressError> {
-        let client = match self.http2.get() {
-            Some(client) => client,
-            None => {
-                let builder = client_builder(&self.rules, &self.names).http2_prior_knowledge();
-                let builder = self.shown.put(builder.no_gzip()).map_err(EgressError::Setup)?;
-                let client = builder.build().map_err(EgressError::Setup)?;
-                self.http2.get_or_init(|| client)
-            }
-        };
-        self.open_with(client, request, headers, body, wait_max).await
+        self.open_with(self.clients.http2()?, request, headers, body, wait_max).await
     }
 
     async fn open_with(
@@ -343,9 +301,9 @@ impl EgressGuard {
         for name in OURS {
             headers.remove(name);
         }
+        let client = self.clients.http1()?;
         for _ in 0..=limits.redirects_max {
-            let request = self
-                .client
+            let request = client
                 .request(method.clone(), url.clone())
                 .headers(headers.clone())
                 .body(body.clone());
@@ -416,29 +374,6 @@ impl EgressGuard {
         };
         literal.filter(|address| !self.rules.admits(*address)).map(|_| Refusal::Inside)
     }
-}
-
-fn client(rules: &EgressRules, names: &Arc<CheckedNames>) -> Result<Client, reqwest::Error> {
-    client_builder(rules, names).build().or_else(|error| {
-        // Without the system's certificates nothing can be built; an empty set keeps plain http working.
-        tracing::warn!(%error, "no https from here: install the system's CA certificates");
-        client_builder(rules, names).tls_certs_only([]).build()
-    })
-}
-
-fn client_builder(rules: &EgressRules, names: &Arc<CheckedNames>) -> ClientBuilder {
-    // Whoever comes first decides for the process; everybody here decides the same.
-    _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .user_agent(USER_AGENT)
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .dns_resolver(Arc::clone(names))
-        .connect_timeout(rules.connect_time_max)
-        .http1_only()
-        // A kept connection would be used later without a new look at where its name points.
-        .pool_max_idle_per_host(0)
 }
 
 /// An address as it may stand in a message: without query and credentials, where secrets are carried.

@@ -177,7 +177,7 @@ mod tests {
             ports: vec![server.port()],
             ..EgressRules::default()
         };
-        let guard = Arc::new(EgressGuard::new(rules).unwrap());
+        let guard = Arc::new(EgressGuard::new(rules));
         let pages = Arc::new(WebPages::new(Arc::clone(&guard)));
         PolitePages::new(pages, guard, Arc::clone(clock) as _, None)
     }

@@ -70,7 +70,7 @@ impl Endpoint {
     /// Checks the settings; nothing is sent.
     pub fn new(settings: EndpointSettings) -> Result<Arc<Self>, PortError> {
         let chat = http::address(WHOSE, &settings.base_url, "chat/completions")?;
-        let client = http::client(WHOSE, settings.api_key.as_ref(), |builder| {
+        let client = http::client(WHOSE, &chat, settings.api_key.as_ref(), |builder| {
             // Tokens are small and wanted at once, and a packed answer may be a bomb: none is asked for.
             builder.connect_timeout(settings.connect_time_max).no_gzip()
         })?;

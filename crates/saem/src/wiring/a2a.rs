@@ -100,7 +100,7 @@ pub(crate) async fn agent(
             Arc::new(Kit)
         }
     };
-    let guard = Arc::new(EgressGuard::new(egress)?);
+    let guard = Arc::new(EgressGuard::new(egress));
     let key = signing_key(config)?;
     let Keeping { tasks, outbox } = Keeping::open(config, installation).await?;
     let parts = ServingParts {

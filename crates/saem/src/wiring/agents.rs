@@ -64,7 +64,7 @@ impl Guarded {
             let origins = address.into_iter().chain(&named.agent.origins);
             shown.push((origins.filter_map(|address| origin(address)).collect(), guard));
         }
-        let (written_down, strangers) = (EgressGuard::new(wide)?, EgressGuard::new(rules)?);
+        let (written_down, strangers) = (EgressGuard::new(wide), EgressGuard::new(rules));
         Ok(Self { written_down, shown, strangers })
     }
 

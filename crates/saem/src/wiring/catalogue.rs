@@ -16,7 +16,7 @@ use crate::system::SystemClock;
 
 /// The catalogue of an installation; nothing is checked yet but what the caller asks for.
 pub(crate) async fn catalogue(config: &Config, installation: &Installation) -> Result<Catalogue> {
-    let guard = Arc::new(EgressGuard::new(super::egress(config)?)?);
+    let guard = Arc::new(EgressGuard::new(super::egress(config)?));
     let parts = CatalogueParts {
         entries: Arc::new(installation.store.clone()),
         embedder: Arc::clone(&installation.embedder),

@@ -15,7 +15,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::{
     ADDRESS_BYTES_MAX, CheckedNames, EgressError, EgressGuard, EgressRules, Limits, Refusal, Reply,
-    Resolver, client_builder,
+    Resolver,
 };
 use crate::loopback::{Answer, Server, ok, redirect_to, with_headers};
 
@@ -65,7 +65,7 @@ fn rules(ports: &[u16]) -> EgressRules {
 }
 
 fn guard(rules: EgressRules) -> EgressGuard {
-    EgressGuard::with_resolver(rules, Names::of(&[])).unwrap()
+    EgressGuard::with_resolver(rules, Names::of(&[]))
 }
 
 async fn get(guard: &EgressGuard, address: &str) -> Result<Reply, EgressError> {
@@ -91,7 +91,7 @@ async fn no_way_of_writing_an_inside_address_reaches_it() {
         ("alias.example", &[local]),
     ]);
     let closed = EgressRules { ports: vec![port], ..EgressRules::default() };
-    let closed = EgressGuard::with_resolver(closed, names).unwrap();
+    let closed = EgressGuard::with_resolver(closed, names);
     for host in [
         "127.0.0.1",
         "127.0.0.1.",
@@ -255,8 +255,7 @@ async fn a_name_that_turns_inward_after_its_first_use_is_refused() {
     let port = server.port();
     let canary = Server::canary(INSIDE, port).await;
     let names = Names::of(&[("rebinding.example", &[&[PUBLIC], &[INSIDE]])]);
-    let guard = EgressGuard::with_resolver(rules(&[port]), Arc::clone(&names) as Arc<dyn Resolver>)
-        .unwrap();
+    let guard = EgressGuard::with_resolver(rules(&[port]), Arc::clone(&names) as Arc<dyn Resolver>);
     let address = format!("http://rebinding.example:{port}/");
     assert_eq!(get(&guard, &address).await.unwrap().bytes, b"public");
     // Asked once: nothing can change between the check and the dialling.
@@ -278,7 +277,7 @@ async fn one_inside_address_among_the_answers_refuses_them_all() {
         ("six.example", &[&[six]]),
         ("hidden.example", &[&[PUBLIC, hidden]]),
     ]);
-    let guard = EgressGuard::with_resolver(rules(&[port]), names).unwrap();
+    let guard = EgressGuard::with_resolver(rules(&[port]), names);
     for name in ["first", "last", "six", "hidden"] {
         let address = format!("http://{name}.example:{port}/");
         assert_eq!(refusal(&guard, &address).await, Refusal::Inside, "{name}");
@@ -289,7 +288,7 @@ async fn one_inside_address_among_the_answers_refuses_them_all() {
 #[tokio::test]
 async fn a_name_without_an_address_is_not_known() {
     let names = Names::of(&[("empty.example", &[&[]])]);
-    let guard = EgressGuard::with_resolver(rules(&[]), names).unwrap();
+    let guard = EgressGuard::with_resolver(rules(&[]), names);
     for address in ["http://empty.example/?q=s3cret", "http://nowhere.example/?q=s3cret"] {
         let error = get(&guard, address).await.unwrap_err();
         assert!(matches!(error, EgressError::Unreachable { .. }), "{error:?}");
@@ -315,7 +314,7 @@ async fn a_redirect_into_the_inside_is_refused() {
         let target = location.clone();
         let server = Server::start(move |_| redirect_to(&target)).await;
         let names = Names::of(&[("inside.example", &[&[INSIDE]])]);
-        let guard = EgressGuard::with_resolver(rules(&[server.port(), port]), names).unwrap();
+        let guard = EgressGuard::with_resolver(rules(&[server.port(), port]), names);
         assert_eq!(refusal(&guard, &server.url("/")).await, why, "{location}");
         assert_eq!(server.connections(), 1);
     }
@@ -507,9 +506,7 @@ async fn a_server_that_does_not_speak_tls_cannot_be_reached_by_https() {
 
 #[test]
 fn a_machine_without_certificates_can_still_make_a_client() {
-    let rules = Arc::new(rules(&[]));
-    let names = Arc::new(CheckedNames { rules: Arc::clone(&rules), resolver: Names::of(&[]) });
-    client_builder(&rules, &names).tls_certs_only([]).build().unwrap();
+    guard(rules(&[])).clients.builder().tls_certs_only([]).build().unwrap();
 }
 
 #[test]
@@ -552,7 +549,7 @@ async fn an_opened_answer_is_checked_like_any_other_and_follows_no_redirect() {
         }
     })
     .await;
-    let guard = EgressGuard::new(rules(&[server.port()])).unwrap();
+    let guard = EgressGuard::new(rules(&[server.port()]));
     let patience = Duration::from_secs(20);
     let open = async |address: &str, wait_max| {
         guard.open((Method::GET, address), &HeaderMap::new(), Bytes::new(), wait_max).await
@@ -565,7 +562,7 @@ async fn an_opened_answer_is_checked_like_any_other_and_follows_no_redirect() {
     let inside = open("http://127.0.0.2/", patience).await;
     assert!(matches!(inside, Err(EgressError::Refused { why: Refusal::Inside, .. })), "{inside:?}");
     let silent = Server::start(|_| Answer::ThenSilence(Vec::new())).await;
-    let guard = EgressGuard::new(rules(&[silent.port()])).unwrap();
+    let guard = EgressGuard::new(rules(&[silent.port()]));
     let wait_max = Duration::from_millis(50);
     let address = silent.url("/");
     let none = HeaderMap::new();

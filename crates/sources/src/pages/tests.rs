@@ -14,7 +14,7 @@ async fn fetch(server: &Server, path: &str) -> Result<Fetched, PortError> {
         ports: vec![server.port()],
         ..EgressRules::default()
     };
-    let pages = WebPages::new(Arc::new(EgressGuard::new(rules).unwrap()));
+    let pages = WebPages::new(Arc::new(EgressGuard::new(rules)));
     pages.fetch(&server.url(path)).await
 }
 
@@ -70,7 +70,7 @@ async fn what_is_not_a_page_is_an_error_that_says_what_to_do() {
 async fn the_inside_is_closed_to_pages_by_default() {
     let canary = Server::canary([127, 0, 0, 1].into(), 0).await;
     let rules = EgressRules { ports: vec![canary.port()], ..EgressRules::default() };
-    let pages = WebPages::new(Arc::new(EgressGuard::new(rules).unwrap()));
+    let pages = WebPages::new(Arc::new(EgressGuard::new(rules)));
     for host in ["127.0.0.1", "localhost"] {
         let address = format!("http://{host}:{}/", canary.port());
         let error = pages.fetch(&address).await.unwrap_err();

@@ -28,7 +28,7 @@ fn searches(server: &Server, kind: ProviderKind) -> WebSearches {
         ports: vec![server.port()],
         ..EgressRules::default()
     };
-    let guard = Arc::new(EgressGuard::new(rules).unwrap());
+    let guard = Arc::new(EgressGuard::new(rules));
     let key = match kind {
         ProviderKind::Google => "engine:1/secret-key",
         ProviderKind::OpenAlex => "open-key",
