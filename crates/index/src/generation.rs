@@ -189,16 +189,25 @@ impl Generation {
     }
 
     fn commit(&self, writing: &mut Writing) -> tantivy::Result<()> {
+        self.writer(writing)?;
+        let Writing { writer, payload, vectors, .. } = writing;
+        let writer = writer.as_mut().ok_or(TantivyError::Poisoned)?;
         self.failpoints.reached("index.before_vectors");
-        if let Some(vectors) = writing.vectors.take() {
-            let name = self.write_vectors(&mut writing.payload, vectors)?;
-            writing.payload.files.push(name);
-            self.merge_vectors(writing)?;
-        }
+        // Both halves are written beside each other: the last commit of a load has both processors to itself.
+        let mut prepared = std::thread::scope(|scope| {
+            let mut keeping = None;
+            if let Some(vectors) = vectors.take() {
+                let thread = std::thread::Builder::new().name("vector-writer".to_owned());
+                keeping = Some(thread.spawn_scoped(scope, || self.keep(payload, vectors))?);
+            }
+            let prepared = writer.prepare_commit();
+            if let Some(keeping) = keeping {
+                keeping.join().map_err(|_| damaged("writing vectors panicked"))??;
+            }
+            prepared
+        })?;
         self.failpoints.reached("index.after_vectors");
-        let payload = serde_json::to_string(&writing.payload).map_err(damaged)?;
-        let mut prepared = self.writer(writing)?.prepare_commit()?;
-        prepared.set_payload(&payload);
+        prepared.set_payload(&serde_json::to_string(payload).map_err(damaged)?);
         self.failpoints.reached("index.before_commit");
         prepared.commit()?;
         self.failpoints.reached("index.after_commit");
@@ -241,17 +250,19 @@ impl Generation {
         Ok(name)
     }
 
-    /// Merges the newest files while too many of them are of one size class.
-    fn merge_vectors(&self, writing: &mut Writing) -> tantivy::Result<()> {
+    /// Puts vectors on disk, and merges the newest files while too many of them are of one size class.
+    fn keep(&self, payload: &mut Payload, vectors: SegmentBuilder) -> tantivy::Result<()> {
+        let name = self.write_vectors(payload, vectors)?;
+        payload.files.push(name);
         loop {
-            let sizes = self.file_classes(&writing.payload.files)?;
+            let sizes = self.file_classes(&payload.files)?;
             let Some(last) = sizes.last().copied() else { return Ok(()) };
             let same = sizes.iter().rev().take_while(|class| **class <= last).count();
             if same < FILES_PER_CLASS {
                 return Ok(());
             }
             let from = sizes.len() - same;
-            self.merge_files(&mut writing.payload, from..sizes.len())?;
+            self.merge_files(payload, from..sizes.len())?;
         }
     }
 
