@@ -1,20 +1,26 @@
 //! Brings a tenant's index up to what the store holds: at start, after every change, and into a new index when
 //! the embedder or the recipe has changed.
 
+mod batch;
+mod filled;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::knowledge::{Document, DocumentChunks};
 use agent::names::TenantId;
-use agent::ports::{Change, EmbedFor, Embedder, IndexState, Lane, PortError};
+use agent::ports::{Change, Embedder, IndexState, Lane, PortError};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+
+use self::batch::{Batch, embed};
+use self::filled::{Filled, Staged};
 
 use crate::error::EngineError;
 use crate::fresh::{Fresh, Ticket};
 use crate::knowledge::{Knowledge, Parts, Rules};
-use crate::reading::{self, Cut, Piece, Want};
+use crate::reading::{self, Cut, Want};
 
 /// Changes looked at in one go.
 const CHANGES_MAX: usize = 4096;
@@ -26,17 +32,9 @@ const PIECES_MAX: usize = 4096;
 /// indexing goes on beside reading.
 const STAGE_BYTES: usize = 1 << 20;
 
-/// Bytes of text in one commit: large enough that its fixed cost does not count, and small enough that the last one
-/// of many is not waited for long, with one processor idle.
-const COMMIT_BYTES_MAX: usize = 8 << 20;
-
 /// Documents that come one after another share a commit: it waits for those under way, but no longer than a
 /// person would notice.
 const GATHERING_MAX: Duration = Duration::from_secs(2);
-
-/// While more is coming, so many times as long as the last commit took is spent on gathering: a tenth of the time
-/// goes into commits at most, however large the index is.
-const GATHERING_PER_COMMIT: u32 = 10;
 
 /// First and longest wait before indexing is tried again.
 const RETRY_WAIT_MIN: Duration = Duration::from_secs(1);
@@ -200,39 +198,6 @@ impl Knowledge {
     }
 }
 
-/// What was readied since the last commit.
-struct Staged {
-    /// The last change in it.
-    last: u64,
-    bytes: usize,
-    /// When it is committed even if more is coming.
-    until: Instant,
-}
-
-impl Staged {
-    /// From now on, after a commit that took so long.
-    fn after(commit: Duration) -> Self {
-        let gathering = GATHERING_MAX.max(commit * GATHERING_PER_COMMIT);
-        Self { last: 0, bytes: 0, until: Instant::now() + gathering }
-    }
-
-    /// Whether it is time for a commit even if more is coming.
-    fn is_full(&self) -> bool {
-        self.bytes >= COMMIT_BYTES_MAX || Instant::now() >= self.until
-    }
-}
-
-/// Changes on their way into the index.
-#[derive(Default)]
-struct Batch {
-    /// The last of them.
-    last: u64,
-    bytes: usize,
-    documents: Vec<DocumentChunks>,
-    /// What is to be embedded, each with the place of its document.
-    pieces: Vec<(usize, Piece)>,
-}
-
 struct Work {
     tenant: TenantId,
     parts: Arc<Parts>,
@@ -317,12 +282,10 @@ impl Work {
     async fn fill(&self, lane: Lane, state: IndexState) -> Result<(), PortError> {
         let embedder = self.parts.embedder_of(&state.embedder);
         let embedder = embedder.filter(|embedder| embedder.dimensions() > 0);
-        let mut applied = state.applied;
-        self.tell(lane, applied);
-        let mut staged: Option<Staged> = None;
-        let mut commit = Duration::ZERO;
+        self.tell(lane, state.applied);
+        let mut filled = Filled { applied: state.applied, ..Filled::default() };
         loop {
-            let seen = staged.as_ref().map_or(applied, |staged| staged.last);
+            let seen = filled.seen();
             let changes = self.parts.documents.changes(&self.tenant, seen, CHANGES_MAX).await?;
             let is_all = changes.is_empty();
             let mut changes = changes.into_iter();
@@ -331,40 +294,55 @@ impl Work {
                 let batch = self.batch(&mut changes, embedder.is_some()).await?;
                 let before = embedded.take();
                 let is_last = batch.is_none();
-                let now = staged.take().unwrap_or_else(|| Staged::after(commit));
-                // One batch is embedded while the one before it is readied: each alone would leave processors idle.
-                let (batch, now) = futures_util::future::try_join(
+                // One batch is embedded while the one before it is put into the index: each alone would leave
+                // processors idle.
+                (embedded, filled) = futures_util::future::try_join(
                     embed(embedder.as_ref(), batch),
-                    self.stage(lane, before, now),
+                    self.put(lane, before, filled),
                 )
                 .await?;
-                (embedded, staged) = (batch, now);
-                if let Some(full) = staged.take_if(|staged| staged.is_full()) {
-                    let begun = Instant::now();
-                    applied = self.show(lane, full).await?;
-                    commit = begun.elapsed();
-                }
                 if is_last {
                     break;
                 }
             }
-            match staged.take_if(|_| is_all) {
-                Some(rest) => applied = self.show(lane, rest).await?,
+            match filled.staged.take_if(|_| is_all) {
+                Some(rest) => filled = self.show(lane, rest).await?,
                 None if is_all => return Ok(()),
                 // What has come meanwhile is seldom all that comes.
                 None => {
                     let soon = || Instant::now() + GATHERING_MAX;
-                    self.gather(staged.as_ref().map_or_else(soon, |staged| staged.until)).await;
+                    let until = filled.staged.as_ref().map(|staged| staged.until);
+                    self.gather(until.unwrap_or_else(soon)).await;
                 }
             }
         }
     }
 
-    /// Commits what was readied; gives the last of its changes.
-    async fn show(&self, lane: Lane, staged: Staged) -> Result<u64, PortError> {
+    /// Readies a batch, and commits what is readied if it is time for that.
+    async fn put(
+        &self,
+        lane: Lane,
+        batch: Option<Batch>,
+        mut filled: Filled,
+    ) -> Result<Filled, PortError> {
+        if let Some(batch) = batch {
+            let commit = filled.commit;
+            let staged = filled.staged.get_or_insert_with(|| Staged::after(commit));
+            (staged.last, staged.bytes) = (batch.last, staged.bytes + batch.bytes);
+            self.parts.index.stage(&self.tenant, lane, batch.documents).await?;
+        }
+        match filled.staged.take_if(|staged| staged.is_full()) {
+            Some(full) => self.show(lane, full).await,
+            None => Ok(filled),
+        }
+    }
+
+    /// Commits what was readied.
+    async fn show(&self, lane: Lane, staged: Staged) -> Result<Filled, PortError> {
+        let begun = Instant::now();
         self.parts.index.apply(&self.tenant, lane, Vec::new(), staged.last).await?;
         self.tell(lane, staged.last);
-        Ok(staged.last)
+        Ok(Filled { applied: staged.last, staged: None, commit: begun.elapsed() })
     }
 
     fn tell(&self, lane: Lane, applied: u64) {
@@ -397,20 +375,6 @@ impl Work {
             }
         }
         Ok((batch.last > 0).then_some(batch))
-    }
-
-    /// Readies a batch; gives what is readied now, none if nothing is.
-    async fn stage(
-        &self,
-        lane: Lane,
-        batch: Option<Batch>,
-        mut staged: Staged,
-    ) -> Result<Option<Staged>, PortError> {
-        if let Some(batch) = batch {
-            (staged.last, staged.bytes) = (batch.last, staged.bytes + batch.bytes);
-            self.parts.index.stage(&self.tenant, lane, batch.documents).await?;
-        }
-        Ok((staged.last > 0).then_some(staged))
     }
 
     /// The chunks that a changed document has now: none if it is gone or was never read.
@@ -470,27 +434,4 @@ impl Parts {
         let mut all = std::iter::once(&self.embedder).chain(&self.other_embedders);
         all.find(|embedder| embedder.identity() == identity).cloned()
     }
-}
-
-/// Gives every chunk of a batch the vectors of its pieces.
-async fn embed(
-    embedder: Option<&Arc<dyn Embedder>>,
-    batch: Option<Batch>,
-) -> Result<Option<Batch>, PortError> {
-    let Some(mut batch) = batch else { return Ok(None) };
-    let Some(embedder) = embedder else { return Ok(Some(batch)) };
-    let pieces = std::mem::take(&mut batch.pieces).into_iter();
-    let (places, texts): (Vec<_>, Vec<String>) =
-        pieces.map(|(place, piece)| ((place, piece.chunk), piece.text)).unzip();
-    if texts.is_empty() {
-        return Ok(Some(batch));
-    }
-    let vectors = embedder.embed(&texts, EmbedFor::Passage).await?;
-    for ((document, chunk), vector) in places.into_iter().zip(vectors) {
-        let of = batch.documents.get_mut(document).and_then(|of| of.chunks.get_mut(chunk));
-        if let Some(of) = of {
-            of.vectors.push(vector);
-        }
-    }
-    Ok(Some(batch))
 }
