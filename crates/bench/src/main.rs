@@ -95,7 +95,7 @@ fn run() -> Result<()> {
             &places()?,
             &ingest::Size {
                 documents: number("--documents", 10_000)?,
-                embedded: number("--embedded", 1000)?,
+                embedded: number("--embedded", 2500)?,
                 rounds: number("--rounds", 3)?,
             },
         ),
