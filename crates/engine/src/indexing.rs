@@ -16,7 +16,6 @@ use tokio::time::Instant;
 
 use self::batch::{Batch, embed};
 use self::filled::{Filled, Staged};
-
 use crate::error::EngineError;
 use crate::fresh::{Fresh, Ticket};
 use crate::knowledge::{Knowledge, Parts, Rules};

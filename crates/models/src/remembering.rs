@@ -94,30 +94,9 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
+    use testkit::lengths::Lengths;
+
     use super::*;
-
-    /// Gives every text its length, and notes what it was asked.
-    #[derive(Default)]
-    struct Lengths {
-        asked: Mutex<Vec<String>>,
-    }
-
-    impl Embedder for Lengths {
-        fn identity(&self) -> &str {
-            "lengths"
-        }
-
-        fn dimensions(&self) -> usize {
-            1
-        }
-
-        fn embed<'a>(&'a self, texts: &'a [String], purpose: EmbedFor) -> Later<'a, Vec<Vec<f32>>> {
-            self.asked.lock().unwrap().extend_from_slice(texts);
-            let sign = if purpose == EmbedFor::Query { -1.0 } else { 1.0 };
-            let vectors = texts.iter().map(|text| vec![sign * text.len() as f32]).collect();
-            Box::pin(std::future::ready(Ok(vectors)))
-        }
-    }
 
     fn remembering(inner: &Arc<Lengths>, what: Remembered, bytes_max: usize) -> Remembering {
         Remembering::new(Arc::clone(inner) as Arc<dyn Embedder>, what, bytes_max)
@@ -137,7 +116,7 @@ mod tests {
         // A question is another thing than a passage of the same words.
         assert_eq!(embed(&embedder, &["a"], EmbedFor::Query).await, [-1.0]);
         assert_eq!(embed(&embedder, &["a"], EmbedFor::Query).await, [-1.0]);
-        assert_eq!(*inner.asked.lock().unwrap(), ["a", "bb", "ccc", "a"]);
+        assert_eq!(inner.asked(), ["a", "bb", "ccc", "a"]);
     }
 
     #[tokio::test]
@@ -150,7 +129,7 @@ mod tests {
                 assert_eq!(embed(&embedder, &["a", "bb"], purpose).await, [sign, 2.0 * sign]);
             }
         }
-        assert_eq!(*inner.asked.lock().unwrap(), ["a", "bb", "a", "bb", "a", "bb"]);
+        assert_eq!(inner.asked(), ["a", "bb", "a", "bb", "a", "bb"]);
     }
 
     #[tokio::test]
@@ -161,8 +140,8 @@ mod tests {
             embed(&embedder, &[&number.to_string()], EmbedFor::Query).await;
             embed(&embedder, &["0"], EmbedFor::Query).await;
         }
-        assert_eq!(inner.asked.lock().unwrap().len(), 100, "the first was asked for all the time");
+        assert_eq!(inner.asked().len(), 100, "the first was asked for all the time");
         embed(&embedder, &["1"], EmbedFor::Query).await;
-        assert_eq!(inner.asked.lock().unwrap().len(), 101, "the second was not");
+        assert_eq!(inner.asked().len(), 101, "the second was not");
     }
 }

@@ -14,6 +14,7 @@ pub mod entries;
 pub mod fault_server;
 pub mod hostile;
 pub mod journals;
+pub mod lengths;
 pub mod model_server;
 pub mod redis_server;
 pub mod samples;

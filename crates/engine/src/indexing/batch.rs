@@ -54,35 +54,11 @@ pub(super) async fn embed(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use agent::filter::Tags;
     use agent::knowledge::NewChunk;
-    use agent::ports::Later;
+    use testkit::lengths::Lengths;
 
     use super::*;
-
-    /// Remembers what it was asked for; a vector says how long its text is.
-    #[derive(Default)]
-    struct Lengths {
-        asked: Mutex<Vec<String>>,
-    }
-
-    impl Embedder for Lengths {
-        fn identity(&self) -> &'static str {
-            "lengths"
-        }
-
-        fn dimensions(&self) -> usize {
-            1
-        }
-
-        fn embed<'a>(&'a self, texts: &'a [String], _: EmbedFor) -> Later<'a, Vec<Vec<f32>>> {
-            self.asked.lock().unwrap().extend_from_slice(texts);
-            let vectors = texts.iter().map(|text| vec![text.len() as f32]).collect();
-            Box::pin(std::future::ready(Ok(vectors)))
-        }
-    }
 
     fn document(chunks: usize) -> DocumentChunks {
         let chunk = NewChunk {
@@ -121,7 +97,7 @@ mod tests {
         let lengths = Arc::new(Lengths::default());
         let embedder: Arc<dyn Embedder> = Arc::clone(&lengths) as _;
         let batch = embed(Some(&embedder), Some(batch)).await.unwrap().unwrap();
-        assert_eq!(*lengths.asked.lock().unwrap(), ["a", "heading", "bcd"]);
+        assert_eq!(lengths.asked(), ["a", "heading", "bcd"]);
         let vectors = |of: &DocumentChunks| -> Vec<_> {
             of.chunks.iter().map(|chunk| chunk.vectors.concat()).collect()
         };
