@@ -75,12 +75,19 @@ export function failed(problem) {
   notice(said(problem), "bad");
 }
 
-/** Fills an element with what a promise gives, or with why it does not. */
+/** What each element is to show: answers may come in another order than they were asked for. */
+const wanted = new WeakMap();
+
+/** Fills an element with what a promise gives, or with why it does not, unless it is to show something else by then. */
 export async function shown(element, promise, draw) {
+  wanted.set(element, promise);
+  const isWanted = () => wanted.get(element) === promise;
   put(element, h("p", { class: "quiet" }, t("app.loading")));
   try {
-    put(element, draw(await promise));
+    const given = await promise;
+    if (isWanted()) put(element, draw(given));
   } catch (problem) {
+    if (!isWanted()) return;
     const words = problem.status === 403 ? t("settings.forbidden") : said(problem);
     put(element, h("p", { class: problem.status === 403 ? "quiet" : "trouble", role: "alert" }, words));
   }

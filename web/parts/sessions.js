@@ -15,6 +15,10 @@ const LOADED_MAX = 1000;
 export class SessionList {
   #next = null;
   #busy = false;
+  /** Times the list was loaded: of two loads under way, the later one counts. */
+  #loads = 0;
+  /** Something has changed while a menu was open: rows that are drawn anew would take it from under the hand. */
+  #waits = false;
 
   constructor(deleted) {
     this.deleted = deleted;
@@ -28,30 +32,34 @@ export class SessionList {
   }
 
   async load() {
+    this.#loads += 1;
+    this.#next = null;
     try {
-      const page = await api.get("/api/sessions", { limit: PAGE });
-      this.#next = page.next ?? null;
-      set("sessions", page.sessions);
-      while (this.#next && get("sessions").length < LOADED_MAX) await this.#append();
-      this.#show();
+      let counts = await this.#append([]);
+      while (counts && this.#next && get("sessions").length < LOADED_MAX) counts = await this.#append(get("sessions"));
+      if (counts) this.#show();
     } catch (problem) {
       // A list that cannot be renewed is still a list; what waits for the server says that it is away.
       if (problem.code !== "unreachable") failed(problem);
     }
   }
 
-  async #append() {
+  /** Fetches the next page; says whether it counts still. */
+  async #append(before) {
+    const load = this.#loads;
     const page = await api.get("/api/sessions", { limit: PAGE, after: this.#next });
+    if (load !== this.#loads) return false;
     this.#next = page.next ?? null;
-    set("sessions", [...get("sessions"), ...page.sessions]);
+    set("sessions", [...before, ...page.sessions]);
+    return true;
   }
 
   async #more() {
-    if (!this.#next || this.#busy || this.find.value) return;
+    const known = get("sessions");
+    if (!this.#next || this.#busy || this.find.value || known.length < LOADED_MAX) return;
     this.#busy = true;
     try {
-      await this.#append();
-      this.#show();
+      if (await this.#append(known)) this.#show();
     } catch (problem) {
       failed(problem);
     }
@@ -59,6 +67,8 @@ export class SessionList {
   }
 
   #show() {
+    this.#waits = this.list.element.querySelector(".options[open]") !== null;
+    if (this.#waits) return;
     const words = this.find.value.trim().toLowerCase();
     const all = get("sessions");
     const fits = words ? all.filter((session) => session.title.toLowerCase().includes(words)) : all;
@@ -76,7 +86,10 @@ export class SessionList {
         iconButton("edit", t("chat.rename"), () => this.#rename(session), { text: true }),
         iconButton("export", t("chat.export"), () => this.#export(session), { text: true }),
         iconButton("trash", t("chat.delete"), () => this.#delete(session), { text: true, class: "icon-button danger" })));
-    options.addEventListener("toggle", () => { if (options.open) options.querySelector("button").focus(); });
+    options.addEventListener("toggle", () => {
+      if (options.open) options.querySelector("button").focus();
+      else if (this.#waits) this.#show();
+    });
     options.addEventListener("click", (event) => { if (event.target.closest("button")) options.open = false; });
     options.addEventListener("focusout", (event) => { if (!options.contains(event.relatedTarget)) options.open = false; });
     options.addEventListener("keydown", (event) => { if (event.key === "Escape") { options.open = false; options.querySelector("summary").focus(); } });

@@ -17,6 +17,8 @@ class Documents extends Part {
   #next = null;
   #documents = [];
   #busy = false;
+  /** Times the list was loaded: of two loads under way, the later one counts. */
+  #loads = 0;
 
   draw() {
     this.body = h("div", { class: "room-body" });
@@ -48,24 +50,28 @@ class Documents extends Part {
   }
 
   async #load() {
+    this.#loads += 1;
+    const load = this.#loads;
     try {
       const { collections } = await api.get("/api/collections");
+      if (load !== this.#loads) return;
       put(this.collections, h("option", { value: "" }, t("documents.all")), collections.map(({ name }) => h("option", { value: name }, name)));
       if (!collections.some(({ name }) => name === this.#collection)) this.#collection = "";
       this.collections.value = this.#collection;
       this.remove.hidden = !this.#collection || !may("write");
-      this.#documents = [];
       this.#next = null;
-      await this.#append();
+      await this.#append([]);
     } catch (problem) {
       failed(problem);
     }
   }
 
-  async #append() {
+  async #append(before) {
+    const load = this.#loads;
     const page = await api.get("/api/documents", { limit: PAGE, collection: this.#collection, after: this.#next });
+    if (load !== this.#loads) return;
     this.#next = page.next ?? null;
-    this.#documents = [...this.#documents, ...page.documents];
+    this.#documents = [...before, ...page.documents];
     this.none.hidden = this.#documents.length > 0;
     this.count.textContent = t("documents.count", { count: `${number(this.#documents.length)}${this.#next ? "+" : ""}` });
     this.list.show(this.#documents);
@@ -74,7 +80,7 @@ class Documents extends Part {
   async #more() {
     if (!this.#next || this.#busy) return;
     this.#busy = true;
-    await this.#append().catch(failed);
+    await this.#append(this.#documents).catch(failed);
     this.#busy = false;
   }
 

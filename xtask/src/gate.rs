@@ -28,12 +28,17 @@ pub(crate) fn test() -> Result<()> {
         &["doc", "--workspace", "--no-deps", "--locked", "--document-private-items"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
-    let peers = [("TEST_PEERS", peers)];
+    // What a test says of its failure is one line; the way there through a runtime is a hundred, and a log keeps only so many.
+    let environment = [("TEST_PEERS", peers), ("RUST_BACKTRACE", "0")];
     if has_nextest() {
-        step("tests", &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"], &peers)?;
+        step(
+            "tests",
+            &["nextest", "run", "--workspace", "--locked", "--no-fail-fast"],
+            &environment,
+        )?;
         step("examples in docs", &["test", "--workspace", "--locked", "--doc"], &[])?;
     } else {
-        step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &peers)?;
+        step("tests", &["test", "--workspace", "--locked", "--no-fail-fast"], &environment)?;
     }
     crate::conformance::run(&[])
 }

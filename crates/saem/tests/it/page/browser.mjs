@@ -30,6 +30,7 @@ export async function visit(browser, { width = 1280, height = 820, locale = "en-
   const context = await browser.newContext({ viewport: { width, height }, locale, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address });
   if (process.env.WEB) await fromFolder(context, process.env.WEB);
+  if (process.env.JITTER) await late(context, Number(process.env.JITTER));
   context.setDefaultTimeout(PATIENCE);
   const faults = [];
   const isExpected = (text) => expected.some((part) => text.includes(part));
@@ -58,6 +59,15 @@ async function fromFolder(context, folder) {
     return route.fulfill(path === "page.css" ? { body: style(), contentType: "text/css" } : { path: `${folder}/${path}` });
   });
   await context.route((url) => url.pathname === "/", async (route) => route.fulfill({ response: await route.fetch(), body: readFileSync(`${folder}/index.html`, "utf8").replaceAll("{edition}", "folder") }));
+}
+
+/** For whoever works on the page: every answer comes up to so many milliseconds late, so that no two come in the order they were asked for. */
+async function late(context, most) {
+  await context.route("**/*", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * most));
+    // The page may be gone by then.
+    await route.fallback().catch(() => {});
+  });
 }
 
 /** Nothing serious is in the way of anybody who uses the page by other means than sight and a mouse. */

@@ -77,12 +77,15 @@ await walk(async ({ page, go }) => {
 
   // What the documents do not say is said to be missing.
   const talk = page.url();
+  const options = (title) => page.getByLabel(`Options of “${title}”`, { exact: true });
   await page.getByRole("link", { name: "New conversation" }).click();
   await page.getByText("Ask, and read where it comes from").waitFor();
   await field.fill("회사 주차장은 어디인가요?");
   await field.press("Enter");
   await page.getByText("찾지 못했습니다").waitFor();
-  await page.locator(".options summary").first().click();
+  // Whatever comes meanwhile, a menu stays open.
+  await options("회사 주차장은 어디인가요?").click();
+  await Promise.all([page.waitForResponse(/\/api\/sessions\?/), page.evaluate(() => document.querySelector("saem-chat").list.load())]);
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("Ask, and read where it comes from").waitFor();
@@ -90,7 +93,7 @@ await walk(async ({ page, go }) => {
   await until("the first conversation", () => answered(4));
 
   // Renamed, found, exported, deleted.
-  await page.locator(".options summary").first().click();
+  await options("How is idle cost shared in Kubernetes?").click();
   await page.getByRole("button", { name: "Rename" }).click();
   await page.getByRole("textbox", { name: "Title" }).fill("Kubernetes 비용");
   await page.getByRole("button", { name: "Save" }).click();
@@ -99,10 +102,10 @@ await walk(async ({ page, go }) => {
   await find.fill("nothing like it");
   await page.getByText("No title has these words").waitFor();
   await find.fill("비용");
-  await page.locator(".options summary").first().click();
+  await options("Kubernetes 비용").click();
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as Markdown" }).click()]);
   assert.equal(file.suggestedFilename(), "Kubernetes-비용.md");
-  await page.locator(".options summary").first().click();
+  await options("Kubernetes 비용").click();
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("Ask, and read where it comes from").waitFor();
