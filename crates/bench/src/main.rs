@@ -73,6 +73,10 @@ fn places() -> Result<Places> {
     Ok(Places { repository, program, python, data: named("BENCH_DATA")? })
 }
 
+fn packages() -> Result<mcp::Packages> {
+    Ok(mcp::Packages { node: named("BENCH_NODE")?, folder: named("BENCH_PACKAGES")? })
+}
+
 fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |name: &str, usual: usize| -> Result<usize> {
@@ -112,7 +116,7 @@ fn run() -> Result<()> {
         ),
         Some("mcp") => mcp::run(
             &places()?,
-            &mcp::Packages { node: named("BENCH_NODE")?, folder: named("BENCH_PACKAGES")? },
+            &packages()?,
             &mcp::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
         ),
         Some("research") => research::run(
@@ -131,14 +135,17 @@ fn run() -> Result<()> {
             },
             &a2a::Size { requests: number("--requests", 5000)?, rounds: number("--rounds", 5)? },
         ),
-        Some("page") => page::run(
-            &places()?,
-            &mcp::Packages { node: named("BENCH_NODE")?, folder: named("BENCH_PACKAGES")? },
-            &page::Size { visits: number("--visits", 40)? },
-        ),
+        Some("page") => {
+            page::run(&places()?, &packages()?, &page::Size { visits: number("--visits", 40)? })
+        }
         // One of the peers of `bench mcp`, which starts it.
         Some("bare-mcp") => {
             mcp::bare::run(arguments.get(1).context("the file with the tools")?.as_ref())
+        }
+        // One of the peers of `bench turn`, which starts it.
+        Some("bare-turn") => {
+            let path = |place: usize| arguments.get(place).context("the material and a folder");
+            turn::bare::run(path(1)?.as_ref(), path(2)?.as_ref())
         }
         // The model of `bench turn`, which starts it.
         Some("stub") => stub::run(),

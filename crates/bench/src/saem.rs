@@ -100,8 +100,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn usage(&self) -> Result<Usage> {
-        usage::of_process(self.child.id())
+        usage::of_process(self.id())
     }
 }
 

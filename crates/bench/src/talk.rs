@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::http::{Connection, encoded};
 use crate::report::percentile;
-use crate::saem::Server;
 
 /// Conversations that there are; who has several goes from one to the next, so that each has its history.
 pub(crate) const SESSIONS: usize = 64;
@@ -25,13 +24,15 @@ pub(crate) struct Played {
 }
 
 /// Whom the callers call, as whom and with what.
-pub(crate) struct Talk<'a> {
-    pub(crate) server: &'a Server,
+pub(crate) struct Talk {
+    pub(crate) listen: String,
+    /// The number of its process.
+    pub(crate) process: u32,
     pub(crate) key: String,
     pub(crate) questions: Vec<String>,
 }
 
-impl Talk<'_> {
+impl Talk {
     /// Asks questions in all sessions, so many at the same time.
     pub(crate) fn turns(&self, turns: usize, at_once: usize) -> Result<Played> {
         self.run(turns, at_once, |to, session, number| {
@@ -67,7 +68,7 @@ impl Talk<'_> {
         at_once: usize,
         request: impl Fn(&mut Connection, usize, usize) -> Result<()> + Sync,
     ) -> Result<Played> {
-        let open = |_| Ok(Connection::open(&self.server.listen)?.with_key(&self.key));
+        let open = |_| Ok(Connection::open(&self.listen)?.with_key(&self.key));
         let connections: Vec<Connection> = (0..at_once).map(open).collect::<Result<_>>()?;
         let next = AtomicUsize::new(0);
         let call = |caller: usize, mut to: Connection| -> Result<Vec<Duration>> {

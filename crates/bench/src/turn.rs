@@ -1,5 +1,7 @@
 //! `bench turn`: whole turns of the copilot over HTTP, beside pydantic-ai and LangGraph with the same model.
 
+pub(crate) mod bare;
+
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use crate::Places;
 use crate::peer::{Peer, number};
 use crate::report::{judged, median, result, rounded, say};
-use crate::saem::{Saem, Server, fresh_folder};
+use crate::saem::{Saem, fresh_folder};
 use crate::talk::{Played, SESSIONS, Talk};
 use crate::usage;
 
@@ -71,6 +73,11 @@ struct Figures {
     saem_p50_ms_at_64: f64,
     saem_p99_ms_at_64: f64,
     saem_resident_mebibytes: f64,
+    /// The same exchanges and a commit, and nothing else.
+    least_cpu_ms: f64,
+    least_cpu_ms_at_64: f64,
+    least_turns_per_second_at_64: f64,
+    least_resident_mebibytes: f64,
     peers: Vec<PeerFigures>,
 }
 
@@ -113,38 +120,32 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
         embedder: "built-in",
         model: Some(stub.base_url.clone()),
     };
-    for (folder, kind) in [("guides", "guide"), ("faq", "faq")] {
-        let path = corpus.join(folder);
-        let arguments = ["--collection", folder, "--type", kind].map(OsStr::new);
-        saem.run(&[&[OsStr::new("ingest"), path.as_os_str()], &arguments[..]].concat())?;
-    }
+    load(&saem, &corpus)?;
     let key = key(&saem)?;
     let server = saem.serve()?;
-    let talk = Talk { server: &server, key, questions };
+    let (listen, process) = (server.listen.clone(), server.id());
+    let talk = Talk { listen, process, key, questions };
     talk.turns(SESSIONS * TURNS_BEFORE, SESSIONS)?;
     std::thread::sleep(AFTER);
 
-    let mut peers = Vec::new();
-    let scripts: &[&str] = match size.company {
-        Company::WithPeers => &["pydantic_ai_turn.py", "langgraph_turn.py"],
-        Company::Alone => &[],
-    };
-    for name in scripts {
-        let mut peer = Peer::start(&places.python, name, &[&material])?;
-        let version = peer.ask("version")?.as_str().unwrap_or(name).to_owned();
-        ask(&mut peer, SESSIONS, SESSIONS)?;
-        peers.push((version, peer, Series::default()));
-    }
+    let (_bare, least) = bare_talk(&material, work.path(), &talk)?;
+    least.turns(SESSIONS, SESSIONS)?;
+
+    let mut peers = peers(places, size.company, &material)?;
 
     let (mut ours, mut parts, mut calls) = (Series::default(), Vec::new(), Vec::new());
+    let mut bare = Series::default();
     for round in 1..=size.rounds {
         stub.wait(0)?;
         parts.push(Parts::measure(&talk, size.turns)?);
         stub.wait(0)?;
-        let played = spent(&server, size.turns, || talk.turns(size.turns, 1))?;
+        let played = spent(&talk, size.turns, || talk.turns(size.turns, 1))?;
         calls.push(stub.wait(0)? / size.turns as f64);
         let mut line = format!("round {round}: CPU a turn: Saem {:.3} ms", played.cpu_ms);
         ours.alone.push(played);
+        let played = spent(&least, size.turns, || least.turns(size.turns, 1))?;
+        line.push_str(&format!(", the least {:.3}", played.cpu_ms));
+        bare.alone.push(played);
         for (name, peer, series) in &mut peers {
             let played = ask(peer, size.turns, 1)?;
             line.push_str(&format!(", {name} {:.2}", played.cpu_ms));
@@ -152,9 +153,12 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
         }
         stub.wait(WAIT_MS)?;
         let turns = size.turns * CROWD_FACTOR;
-        let played = spent(&server, turns, || talk.turns(turns, AT_ONCE))?;
+        let played = spent(&talk, turns, || talk.turns(turns, AT_ONCE))?;
         line.push_str(&format!("; turns/s: Saem {:.0}", played.turns_per_second));
         ours.crowd.push(played);
+        let played = spent(&least, turns, || least.turns(turns, AT_ONCE))?;
+        line.push_str(&format!(", the least {:.0}", played.turns_per_second));
+        bare.crowd.push(played);
         for (name, peer, series) in &mut peers {
             let played = ask(peer, size.turns, AT_ONCE)?;
             line.push_str(&format!(", {name} {:.0}", played.turns_per_second));
@@ -164,17 +168,47 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
         say(&line);
     }
     ours.resident_mebibytes = server.usage()?.resident_mebibytes_max;
+    bare.resident_mebibytes = usage::of_process(least.process)?.resident_mebibytes_max;
     let peers = peers.into_iter().map(|(name, _, series)| PeerFigures::of(name, &series, &ours));
     let peers = peers.collect();
-    let figures = Figures::of(size, &ours, &parts, median(calls), peers);
+    let figures = Figures::of(size, [&ours, &bare], &parts, median(calls), peers);
     figures.compare();
     result(&figures)
+}
+
+/// Puts the demo's documents in.
+fn load(saem: &Saem, corpus: &Path) -> Result<()> {
+    for (folder, kind) in [("guides", "guide"), ("faq", "faq")] {
+        let path = corpus.join(folder);
+        let arguments = ["--collection", folder, "--type", kind].map(OsStr::new);
+        saem.run(&[&[OsStr::new("ingest"), path.as_os_str()], &arguments[..]].concat())?;
+    }
+    Ok(())
+}
+
+/// The peers by their versions, each with a turn in every session behind it.
+fn peers(
+    places: &Places,
+    company: Company,
+    material: &Path,
+) -> Result<Vec<(String, Peer, Series)>> {
+    let scripts: &[&str] = match company {
+        Company::WithPeers => &["pydantic_ai_turn.py", "langgraph_turn.py"],
+        Company::Alone => &[],
+    };
+    let start = |name: &&str| {
+        let mut peer = Peer::start(&places.python, name, &[material])?;
+        let version = peer.ask("version")?.as_str().unwrap_or(name).to_owned();
+        ask(&mut peer, SESSIONS, SESSIONS)?;
+        Ok((version, peer, Series::default()))
+    };
+    scripts.iter().map(start).collect()
 }
 
 impl Figures {
     fn of(
         size: &Size,
-        ours: &Series,
+        [ours, bare]: [&Series; 2],
         parts: &[Parts],
         calls: f64,
         peers: Vec<PeerFigures>,
@@ -202,6 +236,10 @@ impl Figures {
             saem_p50_ms_at_64: middle(&ours.crowd, |played| played.p50_ms),
             saem_p99_ms_at_64: middle(&ours.crowd, |played| played.p99_ms),
             saem_resident_mebibytes: rounded(ours.resident_mebibytes),
+            least_cpu_ms: middle(&bare.alone, |played| played.cpu_ms),
+            least_cpu_ms_at_64: middle(&bare.crowd, |played| played.cpu_ms),
+            least_turns_per_second_at_64: middle(&bare.crowd, |played| played.turns_per_second),
+            least_resident_mebibytes: rounded(bare.resident_mebibytes),
             peers,
         }
     }
@@ -256,24 +294,36 @@ struct Parts {
 }
 
 impl Parts {
-    fn measure(talk: &Talk<'_>, turns: usize) -> Result<Self> {
+    fn measure(talk: &Talk, turns: usize) -> Result<Self> {
         let exchanges = turns * CROWD_FACTOR;
         Ok(Self {
-            exchange: spent(talk.server, exchanges, || talk.exchanges(exchanges))?.cpu_ms,
-            small_talk: spent(talk.server, turns, || talk.small_talk(turns))?.cpu_ms,
-            search: spent(talk.server, turns, || talk.searches(turns))?.cpu_ms,
+            exchange: spent(talk, exchanges, || talk.exchanges(exchanges))?.cpu_ms,
+            small_talk: spent(talk, turns, || talk.small_talk(turns))?.cpu_ms,
+            search: spent(talk, turns, || talk.searches(turns))?.cpu_ms,
         })
     }
 }
 
 /// What a run took, with the processor time of the server until it has come to rest.
-fn spent(server: &Server, times: usize, run: impl FnOnce() -> Result<Played>) -> Result<Played> {
+fn spent(talk: &Talk, times: usize, run: impl FnOnce() -> Result<Played>) -> Result<Played> {
     usage::settle()?;
-    let before = server.usage()?.processor;
+    let before = usage::of_process(talk.process)?.processor;
     let played = run()?;
     std::thread::sleep(AFTER);
-    let processor = server.usage()?.processor.saturating_sub(before);
+    let processor = usage::of_process(talk.process)?.processor.saturating_sub(before);
     Ok(Played { cpu_ms: processor.as_secs_f64() * 1000.0 / times.max(1) as f64, ..played })
+}
+
+/// Starts the least that a turn can be; it ends with the first value, and is asked as Saem is.
+fn bare_talk(material: &Path, folder: &Path, as_to: &Talk) -> Result<(Peer, Talk)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("bare-turn").args([material, folder]);
+    let mut peer = Peer::of(command)?;
+    let answer = peer.ask("where")?;
+    let listen = answer.get("address").and_then(Value::as_str).context("its address")?.to_owned();
+    let (key, questions) = (as_to.key.clone(), as_to.questions.clone());
+    let talk = Talk { listen, process: peer.id(), key, questions };
+    Ok((peer, talk))
 }
 
 /// Has a peer take some turns.
