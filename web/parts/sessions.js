@@ -33,10 +33,9 @@ export class SessionList {
 
   async load() {
     this.#loads += 1;
-    this.#next = null;
     try {
-      let counts = await this.#append([]);
-      while (counts && this.#next && get("sessions").length < LOADED_MAX) counts = await this.#append(get("sessions"));
+      let counts = await this.#append([], null);
+      while (counts && this.#next && get("sessions").length < LOADED_MAX) counts = await this.#append(get("sessions"), this.#next);
       if (counts) this.#show();
     } catch (problem) {
       // A list that cannot be renewed is still a list; what waits for the server says that it is away.
@@ -44,10 +43,10 @@ export class SessionList {
     }
   }
 
-  /** Fetches the next page; says whether it counts still. */
-  async #append(before) {
+  /** Fetches the page after what was there before; says whether it counts still. */
+  async #append(before, after) {
     const load = this.#loads;
-    const page = await api.get("/api/sessions", { limit: PAGE, after: this.#next });
+    const page = await api.get("/api/sessions", { limit: PAGE, after });
     if (load !== this.#loads) return false;
     this.#next = page.next ?? null;
     set("sessions", [...before, ...page.sessions]);
@@ -55,11 +54,10 @@ export class SessionList {
   }
 
   async #more() {
-    const known = get("sessions");
-    if (!this.#next || this.#busy || this.find.value || known.length < LOADED_MAX) return;
+    if (!this.#next || this.#busy || this.find.value) return;
     this.#busy = true;
     try {
-      if (await this.#append(known)) this.#show();
+      if (await this.#append(get("sessions"), this.#next)) this.#show();
     } catch (problem) {
       failed(problem);
     }

@@ -59,16 +59,16 @@ class Documents extends Part {
       if (!collections.some(({ name }) => name === this.#collection)) this.#collection = "";
       this.collections.value = this.#collection;
       this.remove.hidden = !this.#collection || !may("write");
-      this.#next = null;
-      await this.#append([]);
+      await this.#append([], null);
     } catch (problem) {
       failed(problem);
     }
   }
 
-  async #append(before) {
+  /** Fetches the page after what was there before. */
+  async #append(before, after) {
     const load = this.#loads;
-    const page = await api.get("/api/documents", { limit: PAGE, collection: this.#collection, after: this.#next });
+    const page = await api.get("/api/documents", { limit: PAGE, collection: this.#collection, after });
     if (load !== this.#loads) return;
     this.#next = page.next ?? null;
     this.#documents = [...before, ...page.documents];
@@ -80,7 +80,7 @@ class Documents extends Part {
   async #more() {
     if (!this.#next || this.#busy) return;
     this.#busy = true;
-    await this.#append(this.#documents).catch(failed);
+    await this.#append(this.#documents, this.#next).catch(failed);
     this.#busy = false;
   }
 

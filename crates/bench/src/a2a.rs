@@ -8,10 +8,9 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::Places;
-use crate::peer::Peer;
+use crate::peer::{Peer, text};
 use crate::report::{judged, median, result, rounded, say};
 use crate::saem::fresh_folder;
 use crate::usage::{self, Usage};
@@ -260,10 +259,7 @@ fn saem(places: &Places, work: &Path, name: &str, requests: usize) -> Result<Con
 /// A peer that says where it listens.
 fn contestant(mut peer: Peer, requests: usize) -> Result<Contestant> {
     let said = peer.ask("where")?;
-    let text = |name: &str| {
-        let text = said.get(name).and_then(Value::as_str);
-        text.map(str::to_owned).with_context(|| format!("{name} in {said}"))
-    };
+    let text = |name: &str| text(&said, name);
     let caller = Caller { address: text("address")?, path: text("path")? };
     let process = Process::Peer(peer);
     Ok(Contestant { name: text("version")?, caller, process, requests, rounds: Vec::new() })

@@ -57,6 +57,21 @@ impl Drop for Peer {
     }
 }
 
+/// The other end, for peers that are in this program: gives the same answer to each line until there is nobody to give it to.
+pub(crate) fn answer_lines(answer: &Value) {
+    for _line in std::io::stdin().lock().lines() {
+        let mut output = std::io::stdout().lock();
+        // Nobody is there any more to whom it could be said.
+        _ = writeln!(output, "{answer}").and_then(|()| output.flush());
+    }
+}
+
+/// A text of an answer.
+pub(crate) fn text(answer: &Value, name: &str) -> Result<String> {
+    let text = answer.get(name).and_then(Value::as_str);
+    Ok(text.with_context(|| format!("{name} in {answer}"))?.to_owned())
+}
+
 /// A number of an answer.
 pub(crate) fn number(answer: &Value, name: &str) -> Result<f64> {
     answer.get(name).and_then(Value::as_f64).with_context(|| format!("{name} in {answer}"))

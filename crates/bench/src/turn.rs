@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::Places;
-use crate::peer::{Peer, number};
+use crate::peer::{Peer, number, text};
 use crate::report::{judged, median, result, rounded, say};
 use crate::saem::{Saem, fresh_folder};
 use crate::talk::{Played, SESSIONS, Talk};
@@ -320,7 +320,7 @@ fn bare_talk(material: &Path, folder: &Path, as_to: &Talk) -> Result<(Peer, Talk
     command.arg("bare-turn").args([material, folder]);
     let mut peer = Peer::of(command)?;
     let answer = peer.ask("where")?;
-    let listen = answer.get("address").and_then(Value::as_str).context("its address")?.to_owned();
+    let listen = text(&answer, "address")?;
     let (key, questions) = (as_to.key.clone(), as_to.questions.clone());
     let talk = Talk { listen, process: peer.id(), key, questions };
     Ok((peer, talk))
@@ -350,7 +350,7 @@ impl Stub {
         command.arg("stub");
         let mut peer = Peer::of(command)?;
         let answer = peer.ask("0")?;
-        let address = answer.get("address").and_then(Value::as_str).context("its address")?;
+        let address = text(&answer, "address")?;
         let base_url = format!("http://{address}/v1");
         Ok(Self { peer, base_url })
     }

@@ -1,6 +1,5 @@
 //! Bare rmcp with the tools of `bench mcp`: what serving them costs at the least.
 
-use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +15,8 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, ServerHandler};
 use serde::Deserialize;
 use serde_json::json;
+
+use crate::peer::answer_lines;
 
 /// What is served.
 #[derive(Deserialize)]
@@ -56,7 +57,8 @@ pub(crate) fn run(material: &Path) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
-        std::thread::spawn(move || answer_lines(&address));
+        let answer = json!({ "address": address, "version": "rmcp 3.8.0" });
+        std::thread::spawn(move || answer_lines(&answer));
         let listener = listener.tap_io(|stream| {
             // Only a delay would be the consequence.
             _ = stream.set_nodelay(true);
@@ -67,13 +69,4 @@ pub(crate) fn run(material: &Path) -> Result<()> {
         axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
         Ok(())
     })
-}
-
-fn answer_lines(address: &str) {
-    let answer = json!({ "address": address, "version": "rmcp 3.8.0" });
-    for _line in std::io::stdin().lock().lines() {
-        let mut output = std::io::stdout().lock();
-        // Nobody is there any more to whom it could be said.
-        _ = writeln!(output, "{answer}").and_then(|()| output.flush());
-    }
 }

@@ -1,6 +1,5 @@
 //! The least that a turn can be on the libraries Saem stands on: a question over HTTP, two calls of the model, a commit, an answer.
 
-use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,10 +8,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use redb::{Database, TableDefinition};
+use redb::{Database, ReadableTable as _, TableDefinition};
 use reqwest::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::peer::answer_lines;
 
 /// A turn by its number.
 const TURNS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("turns");
@@ -44,22 +45,14 @@ pub(crate) fn run(material: &Path, folder: &Path) -> Result<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
-        std::thread::spawn(move || answer_lines(&address));
+        let answer = json!({ "address": address });
+        std::thread::spawn(move || answer_lines(&answer));
         let router = Router::new()
             .route("/v1/models", get(async || Json(json!({"object": "list", "data": []}))))
             .route("/v1/chat/completions", post(turn));
         axum::serve(listener, router.with_state(bare)).await?;
         Ok(())
     })
-}
-
-fn answer_lines(address: &str) {
-    let answer = json!({ "address": address });
-    for _line in std::io::stdin().lock().lines() {
-        let mut output = std::io::stdout().lock();
-        // Nobody is there any more to whom it could be said.
-        _ = writeln!(output, "{answer}").and_then(|()| output.flush());
-    }
 }
 
 async fn turn(
@@ -106,7 +99,6 @@ impl Bare {
     fn keep(&self, turn: &[u8]) -> Result<()> {
         let writing = self.turns.begin_write()?;
         {
-            use redb::ReadableTable as _;
             let mut turns = writing.open_table(TURNS)?;
             let next = turns.last()?.map_or(0, |(number, _)| number.value() + 1);
             turns.insert(next, turn)?;
