@@ -7,6 +7,7 @@ mod o200k;
 mod pieces;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod vocabulary;
 
 use std::sync::OnceLock;

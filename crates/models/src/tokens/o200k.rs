@@ -4,16 +4,21 @@ use super::classes::Classes;
 use super::counts::Counts;
 use super::merger::Merger;
 use super::pieces::pieces;
+use super::texts::Texts;
 use super::vocabulary::{TOKEN_BYTES_MAX, Vocabulary};
 
 /// Pieces at the end of a text that may be others when it is cut there: a piece looks no further than the next but one.
 const PIECES_CHANGED_MAX: usize = 4;
+
+/// What is remembered of a text beside the lengths that it was cut to.
+const COUNT: Option<usize> = None;
 
 #[derive(Debug)]
 pub(super) struct O200k {
     classes: Classes,
     vocabulary: Vocabulary,
     counts: Counts,
+    texts: Texts,
 }
 
 impl O200k {
@@ -23,11 +28,16 @@ impl O200k {
             classes: Classes::load()?,
             vocabulary: Vocabulary::load()?,
             counts: Counts::default(),
+            texts: Texts::default(),
         })
     }
 
     /// The number of a text's tokens. Words that look like tokens for special purposes are text like any other.
     pub(super) fn count(&self, text: &str) -> usize {
+        self.texts.of(text, COUNT, || self.count_anew(text))
+    }
+
+    fn count_anew(&self, text: &str) -> usize {
         let mut merger = Merger::default();
         let pieces = pieces(text, &self.classes);
         pieces.map(|piece| self.count_piece(piece, &mut merger)).sum()
@@ -43,6 +53,10 @@ impl O200k {
 
     /// The length of the beginning of a text that has no more than so many tokens, and ends between two characters.
     pub(super) fn clip(&self, text: &str, tokens_max: usize) -> usize {
+        self.texts.of(text, Some(tokens_max), || self.clip_anew(text, tokens_max))
+    }
+
+    fn clip_anew(&self, text: &str, tokens_max: usize) -> usize {
         // No token is longer, so what is behind this place is out of reach, and a piece without end is not taken whole.
         let reach = text.floor_char_boundary(tokens_max.saturating_mul(TOKEN_BYTES_MAX));
         let text = text.get(..reach).unwrap_or(text);
@@ -88,7 +102,7 @@ impl O200k {
             let rest = start.get(place..).unwrap_or(start);
             // A beginning may be cut into other tokens than it was as a part of the whole. That there are more of them
             // has not been seen in millions of texts, but nothing forbids it.
-            if start.is_empty() || before + self.count(rest) <= tokens_max {
+            if start.is_empty() || before + self.count_anew(rest) <= tokens_max {
                 return start.len();
             }
             end = start.len() - 1;
