@@ -3,7 +3,7 @@
 use agent::ledger::{Account, Booking, Component, Day, Spent};
 use agent::names::TenantId;
 use agent::ports::{Later, Ledger};
-use redb::ReadableTable;
+use redb::{ReadableTable, WriteTransaction};
 
 use crate::redb_file::Store;
 use crate::tables::{self, LAST, from_row, to_row};
@@ -14,19 +14,7 @@ const COMPONENTS: [Component; 5] =
 impl Ledger for Store {
     fn book<'a>(&'a self, tenant: &'a TenantId, bookings: Vec<Booking>) -> Later<'a, ()> {
         let tenant = tenant.clone();
-        Box::pin(self.writer.write(move |transaction| {
-            let mut ledger = transaction.open_table(tables::LEDGER)?;
-            for Booking { account, spent } in bookings {
-                let Account { day, session, component, model } = &account;
-                let what = (session.as_str(), component.as_str(), model.as_str());
-                let key = (tenant.as_str(), day.0, what.0, what.1, what.2);
-                let before = ledger.get(key)?.map(|row| from_row(row.value())).transpose()?;
-                let mut sum: Spent = before.unwrap_or_default();
-                sum.add(&spent);
-                ledger.insert(key, to_row(&sum)?.as_slice())?;
-            }
-            Ok(())
-        }))
+        Box::pin(self.writer.write(move |transaction| book(transaction, &tenant, &bookings)))
     }
 
     fn booked<'a>(
@@ -67,6 +55,25 @@ impl Ledger for Store {
             Ok(forgotten)
         }))
     }
+}
+
+/// Adds to what is booked, in a commit of whoever calls.
+pub(crate) fn book(
+    transaction: &WriteTransaction,
+    tenant: &TenantId,
+    bookings: &[Booking],
+) -> Result<(), redb::Error> {
+    let mut ledger = transaction.open_table(tables::LEDGER)?;
+    for Booking { account, spent } in bookings {
+        let Account { day, session, component, model } = account;
+        let what = (session.as_str(), component.as_str(), model.as_str());
+        let key = (tenant.as_str(), day.0, what.0, what.1, what.2);
+        let before = ledger.get(key)?.map(|row| from_row(row.value())).transpose()?;
+        let mut sum: Spent = before.unwrap_or_default();
+        sum.add(spent);
+        ledger.insert(key, to_row(&sum)?.as_slice())?;
+    }
+    Ok(())
 }
 
 fn named(name: &str) -> Result<Component, redb::Error> {

@@ -8,8 +8,10 @@ use agent::ports::{
 };
 use agent::turn::{TurnId, TurnRecord};
 use redb::{ReadTransaction, ReadableTable, WriteTransaction};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
+use crate::ledger;
 use crate::redb_file::Store;
 use crate::tables::{self, LAST, from_row, to_row};
 
@@ -20,10 +22,10 @@ const SURPLUS_MAX: u64 = 50;
 /// conversation moves it with every turn, and a few minutes early only means a look at the row.
 const EXPIRY_STEP: u64 = 10 * 60 * 1000;
 
-/// A session's row.
+/// A session's row, with the session or with what is wanted of it.
 #[derive(Serialize, Deserialize)]
-struct Row {
-    session: Session,
+struct Row<S> {
+    session: S,
     revision: u64,
     expires_at: Timestamp,
     /// Under which time it is found among the expiries, which is no later; none if it is the same.
@@ -31,7 +33,13 @@ struct Row {
     listed_at: Option<Timestamp>,
 }
 
-impl Row {
+/// What the indexes say of a session: a write looks at no more of what was there.
+#[derive(Deserialize)]
+struct Indexed {
+    used_at: Timestamp,
+}
+
+impl<S> Row<S> {
     fn listed_at(&self) -> Timestamp {
         self.listed_at.unwrap_or(self.expires_at)
     }
@@ -60,7 +68,18 @@ impl Sessions for Store {
 
     fn keep<'a>(&'a self, tenant: &'a TenantId, keep: KeepSession) -> Later<'a, bool> {
         let tenant = tenant.clone();
-        Box::pin(self.writer.write(move |transaction| write(transaction, &tenant, keep)))
+        let write = move |transaction: &WriteTransaction| {
+            let is_kept = write(transaction, &tenant, &keep)?;
+            if is_kept && !keep.bookings.is_empty() {
+                ledger::book(transaction, &tenant, &keep.bookings)?;
+            }
+            Ok(is_kept)
+        };
+        Box::pin(self.writer.write_by_itself(write))
+    }
+
+    fn books(&self) -> bool {
+        true
     }
 
     fn said<'a>(
@@ -83,7 +102,7 @@ impl Sessions for Store {
     ) -> Later<'a, Vec<SaidTurn>> {
         let (tenant, id) = (tenant.clone(), id.clone());
         Box::pin(self.read(move |transaction| {
-            if live(transaction, &tenant, &id, now)?.is_none() {
+            if live::<IgnoredAny>(transaction, &tenant, &id, now)?.is_none() {
                 return Ok(Vec::new());
             }
             let said = transaction.open_table(tables::SAID)?;
@@ -104,7 +123,7 @@ impl Sessions for Store {
     ) -> Later<'a, Vec<TurnRecord>> {
         let (tenant, id) = (tenant.clone(), id.clone());
         Box::pin(self.read(move |transaction| {
-            if live(transaction, &tenant, &id, now)?.is_none() {
+            if live::<IgnoredAny>(transaction, &tenant, &id, now)?.is_none() {
                 return Ok(Vec::new());
             }
             let records = transaction.open_table(tables::RECORDS)?;
@@ -123,7 +142,7 @@ impl Sessions for Store {
         now: Timestamp,
     ) -> Later<'a, Option<TurnRecord>> {
         Box::pin(self.look_up(move |transaction| {
-            if live(transaction, tenant, &id.session, now)?.is_none() {
+            if live::<IgnoredAny>(transaction, tenant, &id.session, now)?.is_none() {
                 return Ok(None);
             }
             let records = transaction.open_table(tables::RECORDS)?;
@@ -171,12 +190,12 @@ impl Sessions for Store {
                     break;
                 }
                 for (tenant, id) in &listed {
-                    match row_of(transaction, tenant, id)? {
-                        Some(row) if now < row.expires_at => list_anew(transaction, tenant, row)?,
-                        row => {
-                            remove(transaction, tenant, id, row.as_ref())?;
-                            forgotten += 1;
-                        }
+                    let row: Option<Row<Indexed>> = row_of(transaction, tenant, id)?;
+                    if row.as_ref().is_some_and(|row| now < row.expires_at) {
+                        list_anew(transaction, tenant, id)?;
+                    } else {
+                        remove(transaction, tenant, id, row.as_ref())?;
+                        forgotten += 1;
                     }
                 }
             }
@@ -213,24 +232,24 @@ fn names((tenant, id): (&str, &str)) -> Result<(TenantId, SessionId), redb::Erro
 }
 
 /// The row of a session that has not expired.
-fn live(
+fn live<S: DeserializeOwned>(
     transaction: &ReadTransaction,
     tenant: &TenantId,
     id: &SessionId,
     now: Timestamp,
-) -> Result<Option<Row>, redb::Error> {
+) -> Result<Option<Row<S>>, redb::Error> {
     let sessions = transaction.open_table(tables::SESSIONS)?;
     let row = sessions.get((tenant.as_str(), id.as_str()))?;
-    let row: Option<Row> = row.map(|row| from_row(row.value())).transpose()?;
+    let row: Option<Row<S>> = row.map(|row| from_row(row.value())).transpose()?;
     Ok(row.filter(|row| now < row.expires_at))
 }
 
 /// The row of a session, expired or not.
-fn row_of(
+fn row_of<S: DeserializeOwned>(
     transaction: &WriteTransaction,
     tenant: &TenantId,
     id: &SessionId,
-) -> Result<Option<Row>, redb::Error> {
+) -> Result<Option<Row<S>>, redb::Error> {
     let sessions = transaction.open_table(tables::SESSIONS)?;
     let row = sessions.get((tenant.as_str(), id.as_str()))?;
     row.map(|row| from_row(row.value())).transpose()
@@ -239,12 +258,12 @@ fn row_of(
 fn write(
     transaction: &WriteTransaction,
     tenant: &TenantId,
-    keep: KeepSession,
+    keep: &KeepSession,
 ) -> Result<bool, redb::Error> {
-    let KeepSession { session, revision, turn, is_due, now, expires_at } = keep;
-    let before = row_of(transaction, tenant, &session.id)?;
-    let live = before.as_ref().filter(|row| now < row.expires_at);
-    if live.map_or(0, |row| row.revision) != revision {
+    let KeepSession { session, revision, turn, is_due, now, expires_at, .. } = keep;
+    let before: Option<Row<Indexed>> = row_of(transaction, tenant, &session.id)?;
+    let live = before.as_ref().filter(|row| *now < row.expires_at);
+    if live.map_or(0, |row| row.revision) != *revision {
         return Ok(false);
     }
     if live.is_none() {
@@ -252,19 +271,19 @@ fn write(
         remove(transaction, tenant, &session.id, before.as_ref())?;
     }
     if let Some(turn) = turn {
-        add_turn(transaction, tenant, &turn)?;
+        add_turn(transaction, tenant, turn)?;
     }
-    let listed_at = live.map_or(expires_at, |row| row.listed_for(expires_at));
-    index(transaction, tenant, live, &session, listed_at)?;
+    let listed_at = live.map_or(*expires_at, |row| row.listed_for(*expires_at));
+    index(transaction, tenant, live, session, listed_at)?;
     let key = (tenant.as_str(), session.id.as_str());
     let mut due = transaction.open_table(tables::SESSIONS_DUE)?;
-    if is_due {
+    if *is_due {
         due.insert(key, ())?;
     } else {
         due.remove(key)?;
     }
-    let listed_at = Some(listed_at).filter(|listed_at| *listed_at != expires_at);
-    let row = Row { revision: revision + 1, expires_at, listed_at, session: session.clone() };
+    let listed_at = Some(listed_at).filter(|listed_at| listed_at != expires_at);
+    let row = Row { revision: revision + 1, expires_at: *expires_at, listed_at, session };
     transaction.open_table(tables::SESSIONS)?.insert(key, to_row(&row)?.as_slice())?;
     Ok(true)
 }
@@ -273,7 +292,7 @@ fn write(
 fn index(
     transaction: &WriteTransaction,
     tenant: &TenantId,
-    before: Option<&Row>,
+    before: Option<&Row<Indexed>>,
     session: &Session,
     listed_at: Timestamp,
 ) -> Result<(), redb::Error> {
@@ -298,9 +317,9 @@ fn index(
 fn list_anew(
     transaction: &WriteTransaction,
     tenant: &TenantId,
-    row: Row,
+    id: &SessionId,
 ) -> Result<(), redb::Error> {
-    let id = row.session.id.clone();
+    let Some(row) = row_of::<Session>(transaction, tenant, id)? else { return Ok(()) };
     let mut expiry = transaction.open_table(tables::SESSIONS_EXPIRY)?;
     expiry.remove((row.listed_at().0, tenant.as_str(), id.as_str()))?;
     expiry.insert((row.expires_at.0, tenant.as_str(), id.as_str()), ())?;
@@ -340,7 +359,7 @@ fn remove(
     transaction: &WriteTransaction,
     tenant: &TenantId,
     id: &SessionId,
-    row: Option<&Row>,
+    row: Option<&Row<Indexed>>,
 ) -> Result<(), redb::Error> {
     let Some(row) = row else { return Ok(()) };
     let key = (tenant.as_str(), id.as_str());
@@ -374,7 +393,7 @@ fn page(
         let (key, title) = row?;
         let (_, used_at, id) = key.value();
         let (_, id) = names((tenant_name, id))?;
-        if live(transaction, tenant, &id, now)?.is_none() {
+        if live::<IgnoredAny>(transaction, tenant, &id, now)?.is_none() {
             continue;
         }
         if items.len() == limit {

@@ -262,11 +262,13 @@ impl Desk {
     ) -> Result<(), Failure> {
         let _guard = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = self.try_commit(run);
-        self.tell.send_replace(match &outcome {
+        let health = match &outcome {
             Ok(()) => Health::Well,
             Err(Failure::Full) => Health::Full,
             Err(Failure::Broken(why)) => Health::Broken(why.clone()),
-        });
+        };
+        // Nobody is woken to hear what is known.
+        self.tell.send_if_modified(|told| std::mem::replace(told, health.clone()) != health);
         outcome
     }
 

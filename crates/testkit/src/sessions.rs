@@ -67,6 +67,12 @@ impl Rows {
         self.sessions.get(key).filter(|row| now < row.expires_at)
     }
 
+    fn book(&mut self, tenant: &TenantId, bookings: Vec<Booking>) {
+        for Booking { account, spent } in bookings {
+            self.ledger.entry((tenant.clone(), account)).or_default().add(&spent);
+        }
+    }
+
     fn keep(&mut self, tenant: &TenantId, keep: KeepSession) -> bool {
         let key = (tenant.clone(), keep.session.id.clone());
         let before = self.live(&key, keep.now);
@@ -80,6 +86,7 @@ impl Rows {
         } else {
             self.due.remove(&key);
         }
+        self.book(tenant, keep.bookings);
         let KeepSession { session, revision, expires_at, .. } = keep;
         self.sessions.insert(key, Row { session, revision: revision + 1, expires_at, records });
         true
@@ -105,6 +112,10 @@ impl Sessions for MemorySessions {
 
     fn keep<'a>(&'a self, tenant: &'a TenantId, keep: KeepSession) -> Later<'a, bool> {
         later(self.rows().map(|mut rows| rows.keep(tenant, keep)))
+    }
+
+    fn books(&self) -> bool {
+        true
     }
 
     fn said<'a>(
@@ -210,11 +221,7 @@ impl Sessions for MemorySessions {
 
 impl Ledger for MemorySessions {
     fn book<'a>(&'a self, tenant: &'a TenantId, bookings: Vec<Booking>) -> Later<'a, ()> {
-        later(self.rows().map(|mut rows| {
-            for Booking { account, spent } in bookings {
-                rows.ledger.entry((tenant.clone(), account)).or_default().add(&spent);
-            }
-        }))
+        later(self.rows().map(|mut rows| rows.book(tenant, bookings)))
     }
 
     fn booked<'a>(
@@ -253,5 +260,7 @@ mod tests {
     async fn sessions_in_memory_keep_the_contracts() {
         contracts::sessions::keeps_its_promise(&MemorySessions::default()).await;
         contracts::ledger::keeps_its_promise(&MemorySessions::default()).await;
+        let both = MemorySessions::default();
+        contracts::sessions::books_what_a_turn_cost(&both, &both).await;
     }
 }

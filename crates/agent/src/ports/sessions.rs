@@ -28,6 +28,8 @@ pub struct KeepSession {
     pub revision: u64,
     /// A turn that came to it.
     pub turn: Option<TurnRecord>,
+    /// What the turn cost. Booked with it by those who [say so](Sessions::books); others leave it to the ledger.
+    pub bookings: Vec<Booking>,
     /// Its memory is to be rewritten: [`Sessions::due`] names it until it is kept without this.
     pub is_due: bool,
     pub now: Timestamp,
@@ -55,6 +57,10 @@ pub trait Sessions: Send + Sync {
     ) -> Later<'a, Option<KeptSession>>;
     /// Keeps a session if it is still as it was; false if somebody else has written it since, and nothing is changed.
     fn keep<'a>(&'a self, tenant: &'a TenantId, keep: KeepSession) -> Later<'a, bool>;
+    /// Whether `keep` books what a turn cost, in the same write: the ledger is here too.
+    fn books(&self) -> bool {
+        false
+    }
     /// The newest turns word for word, at most `limit`, oldest first.
     fn said<'a>(
         &'a self,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use agent::ledger::{Account, Booking, Component, Day, Spent};
+use agent::memory::Session;
 use agent::model::Usage;
 use agent::ports::{KeepSession, PortError};
 use agent::price::Cost;
@@ -47,10 +48,21 @@ impl Run {
     }
 
     /// Keeps the turn and its bookings, tells the reader, and has the memory rewritten if that is due.
-    pub(super) async fn keep(self, mut record: TurnRecord) {
-        // Made ready first: two writes that come one right after the other are one commit.
+    pub(super) async fn keep(mut self, mut record: TurnRecord) {
         let bookings = self.bookings(Some(&record));
-        let (kept, ()) = futures_util::join!(self.add_to_session(&record), self.book_all(bookings));
+        let session =
+            std::mem::replace(&mut self.session, Session::new(self.turn.session.clone(), self.at));
+        let kept = if self.is_kept && self.copilot.parts.sessions.books() {
+            let kept = self.add_to_session(session, &record, bookings.clone()).await;
+            if kept.is_err() {
+                self.book_all(bookings).await;
+            }
+            kept
+        } else {
+            let adding = self.add_to_session(session, &record, Vec::new());
+            let (kept, ()) = futures_util::join!(adding, self.book_all(bookings));
+            kept
+        };
         let is_due = match kept {
             Ok(None) => false,
             Ok(Some((number, is_due))) => {
@@ -75,14 +87,16 @@ impl Run {
     /// The turn's number in the session, and whether the memory is due; none for a turn that is not to be kept.
     async fn add_to_session(
         &self,
+        session: Session,
         record: &TurnRecord,
+        bookings: Vec<Booking>,
     ) -> Result<Option<(u64, bool)>, EngineError> {
         if !self.is_kept {
             return Ok(None);
         }
         let limits = &self.copilot.rules.memory;
         // As it was loaded, at first: mostly nobody else has written since.
-        let mut loaded = self.revision.map(|revision| (self.session.clone(), revision));
+        let mut loaded = self.revision.map(|revision| (session, revision));
         for _ in 0..KEEP_TRIES_MAX {
             let now = self.copilot.parts.clock.now();
             let sessions = &self.copilot.parts.sessions;
@@ -98,12 +112,16 @@ impl Run {
             session.add(record.said(), limits);
             let (number, is_due) = (record.number, session.fold(limits).is_some());
             let expires_at = self.copilot.expiry(now);
-            let turn = Some(record);
-            let keep = KeepSession { session, revision, turn, is_due, now, expires_at };
-            // Whoever does not answer may have kept it all the same: the very same write can be sent again.
-            let is_kept = match sessions.keep(&self.tenant, keep.clone()).await {
-                Err(PortError::Unavailable { .. }) => sessions.keep(&self.tenant, keep).await?,
-                other => other?,
+            let (turn, bookings) = (Some(record), bookings.clone());
+            let keep = KeepSession { session, revision, turn, bookings, is_due, now, expires_at };
+            // Whoever does not answer may have kept it all the same: the very same write can be sent again. What is in
+            // this process answers.
+            let again = (!sessions.books()).then(|| keep.clone());
+            let is_kept = match (sessions.keep(&self.tenant, keep).await, again) {
+                (Err(PortError::Unavailable { .. }), Some(again)) => {
+                    sessions.keep(&self.tenant, again).await?
+                }
+                (other, _) => other?,
             };
             if is_kept {
                 return Ok(Some((number, is_due)));

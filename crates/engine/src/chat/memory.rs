@@ -237,7 +237,8 @@ impl Copilot {
             let is_due = session.fold(&self.rules.memory).is_some();
             let expires_at = self.expiry(session.used_at);
             let changed = session.clone();
-            let keep = KeepSession { session, revision, turn: None, is_due, now, expires_at };
+            let (turn, bookings) = (None, Vec::new());
+            let keep = KeepSession { session, revision, turn, bookings, is_due, now, expires_at };
             if self.parts.sessions.keep(tenant, keep).await? {
                 return Ok(Some(changed));
             }

@@ -33,6 +33,7 @@ async fn the_redb_store_keeps_every_contract() {
     contracts::audit::keeps_its_promise(&store, &store).await;
     contracts::sessions::keeps_its_promise(&store).await;
     contracts::ledger::keeps_its_promise(&store).await;
+    contracts::sessions::books_what_a_turn_cost(&store, &store).await;
     contracts::tools::keeps_its_promise(&store).await;
     contracts::tasks::keeps_its_promise(&store).await;
     contracts::research::keeps_its_promise(&store).await;

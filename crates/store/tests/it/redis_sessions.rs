@@ -43,6 +43,7 @@ pub(crate) fn next(session: &mut Session, revision: u64, question: &str) -> Keep
         session: session.clone(),
         revision,
         turn: Some(record),
+        bookings: Vec::new(),
         is_due: false,
         now: NOW,
         expires_at,

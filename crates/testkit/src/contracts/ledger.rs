@@ -33,7 +33,7 @@ pub async fn keeps_its_promise(ledger: &dyn Ledger) {
     assert_eq!(left, [booking(4, "s2", Component::Memory, 2, Some(2))]);
 }
 
-fn booking(
+pub(super) fn booking(
     day: u32,
     session: &str,
     component: Component,

@@ -1,11 +1,13 @@
 //! The promise of `Sessions`.
 
 use agent::identity::Timestamp;
+use agent::ledger::{Component, Day};
 use agent::memory::{MemoryLimits, Session, SessionId};
 use agent::names::TenantId;
-use agent::ports::{KeepSession, RECORDS_MAX, Sessions};
+use agent::ports::{KeepSession, Ledger, RECORDS_MAX, Sessions};
 use futures_util::future::join_all;
 
+use super::ledger::booking;
 use crate::samples::{tenant, turn};
 
 /// A moment; stores that keep time themselves only see how far apart two moments are.
@@ -24,6 +26,22 @@ pub async fn keeps_its_promise(sessions: &dyn Sessions) {
     the_session_used_last_is_listed_first(sessions).await;
     a_session_is_due_until_it_is_kept_without(sessions).await;
     old_records_give_way(sessions).await;
+}
+
+/// What a turn cost is booked if the turn is kept, and only then, where sessions and ledger are one.
+pub async fn books_what_a_turn_cost(sessions: &dyn Sessions, ledger: &dyn Ledger) {
+    assert!(sessions.books());
+    let (mine, day) = (tenant("booked"), Day(7));
+    let mut session = Session::new(name("s1"), NOW);
+    let cost = booking(7, "s1", Component::Answer, 10, Some(7));
+    for (revision, is_kept) in [(0, true), (1, true), (1, false)] {
+        let keep = next(&mut session, revision, "how much?");
+        let keep = KeepSession { bookings: vec![cost.clone()], ..keep };
+        assert_eq!(sessions.keep(&mine, keep).await.unwrap(), is_kept, "over {revision}");
+    }
+    let booked = ledger.booked(&mine, day, day).await.unwrap();
+    let calls: Vec<u64> = booked.iter().map(|booking| booking.spent.calls).collect();
+    assert_eq!(calls, [2]);
 }
 
 /// A session in use outlives its first expiry, moved a little or much, and is gone at its last. Only for a store that goes
@@ -78,6 +96,7 @@ fn next(session: &mut Session, revision: u64, question: &str) -> KeepSession {
         session: session.clone(),
         revision,
         turn: Some(record),
+        bookings: Vec::new(),
         is_due: false,
         now: NOW,
         expires_at: Timestamp(NOW.0 + HOUR),

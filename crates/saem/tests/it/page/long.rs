@@ -49,6 +49,7 @@ async fn talk(store: &Store, session: &str, turns: u64) {
             session: session.clone(),
             revision: number - 1,
             turn: Some(turn),
+            bookings: Vec::new(),
             is_due: false,
             now,
             expires_at: Timestamp(now.0 + DAY),
