@@ -9,6 +9,7 @@ mod endpoint;
 mod failure;
 mod reader;
 mod request;
+mod response;
 mod sse;
 #[cfg(test)]
 mod tests;

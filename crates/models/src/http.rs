@@ -61,13 +61,8 @@ pub(crate) fn address(whose: &str, base_url: &str, path: &str) -> Result<Url, Po
         .map_err(|_| wrong(&format!("cannot be extended by /{path}: check it")))
 }
 
-/// A client that sends the key to the server at `address` and nowhere else; `limits` sets its times.
-pub(crate) fn client(
-    whose: &str,
-    address: &Url,
-    key: Option<&SecretKey>,
-    limits: impl Fn(ClientBuilder) -> ClientBuilder,
-) -> Result<Client, PortError> {
+/// What goes with every request to a server, its key among it.
+pub(crate) fn headers(whose: &str, key: Option<&SecretKey>) -> Result<HeaderMap, PortError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(SecretKey(key)) = key {
@@ -79,6 +74,17 @@ pub(crate) fn client(
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
     }
+    Ok(headers)
+}
+
+/// A client that sends the key to the server at `address` and nowhere else; `limits` sets its times.
+pub(crate) fn client(
+    whose: &str,
+    address: &Url,
+    key: Option<&SecretKey>,
+    limits: impl Fn(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, PortError> {
+    let headers = headers(whose, key)?;
     // Whoever comes first decides for the process; everybody here decides the same.
     _ = rustls::crypto::ring::default_provider().install_default();
     let builder = || {

@@ -6,6 +6,7 @@ pub mod discover;
 pub mod encoder;
 pub mod fallback;
 mod http;
+mod line;
 mod no_embedder;
 mod patience;
 mod remembering;

@@ -97,6 +97,8 @@ impl Run {
         tokio::pin!(left, late);
         loop {
             let event = tokio::select! {
+                // What has come is taken first; whoever has left is met when it is shown.
+                biased;
                 event = stream.next() => event,
                 () = &mut left => {
                     written.give_up(End::Left, bytes);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::model::{Finish, Limit, ModelError, ModelEvent, ModelRequest, Phase, Usage};
-use reqwest::Response;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -16,8 +15,9 @@ use super::capabilities::Manner;
 use super::complaint::Complaint;
 use super::failure::{Failure, Teller};
 use super::reader::Reader;
+use super::response::Response;
 use super::{Shared, request};
-use crate::http::{COMPLAINT_BYTES_MAX, read};
+use crate::http::COMPLAINT_BYTES_MAX;
 use crate::patience::{Again, Patience, moment_after};
 
 /// Changes of manner in one call: each thing that can be given up, once.
@@ -32,12 +32,20 @@ const DRAIN_TIME_MAX: Duration = Duration::from_millis(50);
 /// Largest answer that comes whole, in bytes over the wire: JSON may write one byte of text as six.
 const WHOLE_BYTES_PER_OUTPUT_BYTE: usize = 8;
 
+/// For how long something is waited for, and what is said when it did not come.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    phase: Phase,
+    until: Instant,
+    after: Duration,
+}
+
 /// A question on its way. Dropping it closes the connection and frees its place.
 pub(super) struct Call {
     shared: Arc<Shared>,
     request: ModelRequest,
     manner: Manner,
-    /// Set when the first event is asked for.
+    /// The end of all patience; counted from when the first event is asked for.
     deadline: Option<Instant>,
     ready: VecDeque<Result<ModelEvent, ModelError>>,
     reader: Option<Reader>,
@@ -71,11 +79,7 @@ impl Call {
             if self.is_over {
                 return None;
             }
-            let total = self.shared.settings.total_time_max;
-            let deadline = *self.deadline.get_or_insert_with(|| moment_after(total));
-            let outcome = timeout_at(deadline, self.advance()).await;
-            let late = |_| Err(self.teller().timed_out(Phase::Total, total).error);
-            if let Err(error) = outcome.unwrap_or_else(late) {
+            if let Err(error) = self.advance().await {
                 self.fail(error);
             }
         }
@@ -87,21 +91,39 @@ impl Call {
 
     /// Gets at least one event, the end or an error.
     async fn advance(&mut self) -> Result<(), ModelError> {
+        let total = self.shared.settings.total_time_max;
+        let deadline = *self.deadline.get_or_insert_with(|| moment_after(total));
         if self.reader.is_some() {
-            let wait = self.shared.settings.between_tokens_time_max;
-            let until = moment_after(wait);
+            let wait =
+                self.wait(Phase::BetweenTokens, self.shared.settings.between_tokens_time_max);
             while self.ready.is_empty() && !self.is_over {
-                self.read(Phase::BetweenTokens, until, wait)
-                    .await
-                    .map_err(|failure| failure.error)?;
+                self.read(wait).await.map_err(|failure| failure.error)?;
             }
             return Ok(());
         }
         if self.permit.is_none() {
-            let permit = self.shared.endpoint.enter().await;
+            let Ok(permit) = timeout_at(deadline, self.shared.endpoint.enter()).await else {
+                return Err(self.teller().timed_out(Phase::Total, total).error);
+            };
             self.permit = Some(permit.map_err(|which| self.teller().limit(which).error)?);
         }
         self.open().await
+    }
+
+    /// So long from now, or until all patience is over if that is sooner.
+    fn wait(&self, phase: Phase, after: Duration) -> Wait {
+        let until = moment_after(after);
+        match self.deadline {
+            Some(deadline) if deadline <= until => {
+                let after = self.shared.settings.total_time_max;
+                Wait { phase: Phase::Total, until: deadline, after }
+            }
+            _ => Wait { phase, until, after },
+        }
+    }
+
+    fn late(&self, wait: Wait) -> Failure {
+        self.teller().timed_out(wait.phase, wait.after)
     }
 
     /// Asks until the first event is there or the tries are used up.
@@ -151,43 +173,35 @@ impl Call {
     /// One request, up to its first event.
     async fn ask(&mut self) -> Result<(), Failure> {
         let settings = &self.shared.settings;
-        let wait = if self.manner.capabilities.streams {
-            settings.first_token_time_max
-        } else {
-            settings.total_time_max
-        };
-        let until = moment_after(wait);
+        let wait = self.wait(
+            Phase::FirstToken,
+            if self.manner.capabilities.streams {
+                settings.first_token_time_max
+            } else {
+                settings.total_time_max
+            },
+        );
         let body =
             request::body(&settings.model, &self.request, &self.manner, &settings.extra_body);
-        let (endpoint, body) = (&self.shared.endpoint, body.to_string());
-        let send = || endpoint.client.post(endpoint.chat.clone()).body(body.clone()).send();
-        let sent = async {
-            match send().await {
-                // Some servers close a connection after an answer without saying so, and the next request meets that: it
-                // is sent once more, as nobody has read it. llama.cpp's does.
-                Err(error) if was_closed(&error) => send().await,
-                answered => answered,
-            }
+        let sending = self.shared.endpoint.way.post(body.to_string());
+        let Ok(response) = timeout_at(wait.until, sending).await else {
+            return Err(self.late(wait));
         };
-        let Ok(response) = timeout_at(until, sent).await else {
-            return Err(self.teller().timed_out(Phase::FirstToken, wait));
-        };
-        let response = response.map_err(|error| self.teller().unanswered(error))?;
-        if !response.status().is_success() {
-            let refused = timeout_at(until, self.refused(response)).await;
-            let late = |_| self.teller().timed_out(Phase::FirstToken, wait);
-            return Err(refused.unwrap_or_else(late));
+        let response = response.map_err(|error| self.teller().unanswered(&error))?;
+        if !(200..300).contains(&response.status()) {
+            let refused = timeout_at(wait.until, self.refused(response)).await;
+            return Err(refused.unwrap_or_else(|_| self.late(wait)));
         }
         match Form::of(&response) {
             Form::Wrong(what) => Err(self.teller().faulty(Fault::Malformed(what))),
-            Form::Whole => match timeout_at(until, self.take_whole(response)).await {
+            Form::Whole => match timeout_at(wait.until, self.take_whole(response)).await {
                 Ok(outcome) => outcome,
-                Err(_) => Err(self.teller().timed_out(Phase::FirstToken, wait)),
+                Err(_) => Err(self.late(wait)),
             },
             Form::Stream => {
                 self.reader = Some(Reader::new(response, self.assembly()));
                 while self.ready.is_empty() && !self.is_over {
-                    self.read(Phase::FirstToken, until, wait).await?;
+                    self.read(wait).await?;
                 }
                 Ok(())
             }
@@ -203,8 +217,8 @@ impl Call {
     }
 
     async fn refused(&self, response: Response) -> Failure {
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = read(response, COMPLAINT_BYTES_MAX).await.ok().flatten().unwrap_or_default();
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = response.whole(COMPLAINT_BYTES_MAX).await.ok().flatten().unwrap_or_default();
         self.teller().refusal(status, &headers, Complaint::read(&body))
     }
 
@@ -212,8 +226,8 @@ impl Call {
     async fn take_whole(&mut self, response: Response) -> Result<(), Failure> {
         let bytes_max =
             self.shared.settings.output_bytes_max.saturating_mul(WHOLE_BYTES_PER_OUTPUT_BYTE);
-        let bytes =
-            read(response, bytes_max).await.map_err(|error| self.teller().unanswered(error))?;
+        let bytes = response.whole(bytes_max).await;
+        let bytes = bytes.map_err(|error| self.teller().unanswered(&error))?;
         let Some(bytes) = bytes else {
             return Err(self.teller().limit(Limit::BodyBytes(bytes_max)));
         };
@@ -236,17 +250,17 @@ impl Call {
     }
 
     /// Reads what comes next; what it says is ready then. An error is given after the events before it.
-    async fn read(&mut self, phase: Phase, until: Instant, wait: Duration) -> Result<(), Failure> {
+    async fn read(&mut self, wait: Wait) -> Result<(), Failure> {
         let Some(reader) = &mut self.reader else {
             return Ok(());
         };
         let mut events = Vec::new();
         let tail = moment_after(TAIL_TIME_MAX);
-        let until = if reader.assembly.is_finished() { tail.min(until) } else { until };
+        let until = if reader.assembly.is_finished() { tail.min(wait.until) } else { wait.until };
         let outcome = match timeout_at(until, reader.read(&mut events)).await {
             Ok(outcome) => outcome,
             Err(_) if reader.assembly.is_finished() => Ok(Progress::Done),
-            Err(_) => return Err(self.teller().timed_out(phase, wait)),
+            Err(_) => return Err(self.late(wait)),
         };
         let outcome = match outcome {
             Ok(Progress::More) => Ok(None),
@@ -339,16 +353,4 @@ impl Form {
             _ => Self::Stream,
         }
     }
-}
-
-/// Whether the connection ended before a word of an answer.
-fn was_closed(error: &reqwest::Error) -> bool {
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        if cause.to_string().contains("connection closed before message completed") {
-            return true;
-        }
-        source = cause.source();
-    }
-    false
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use agent::model::Limit;
 use agent::ports::PortError;
-use reqwest::{Client, Url};
+use reqwest::Url;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, Verdict};
+use super::response::Way;
 use crate::http::{self, SecretKey};
+use crate::line::Line;
 
 /// Whose settings messages speak of.
 const WHOSE: &str = "the model server";
@@ -58,8 +60,7 @@ impl EndpointSettings {
 /// A model server, shared by all models that it offers.
 #[derive(Debug)]
 pub struct Endpoint {
-    pub(super) client: Client,
-    pub(super) chat: Url,
+    pub(super) way: Way,
     pub(super) settings: EndpointSettings,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -70,14 +71,9 @@ impl Endpoint {
     /// Checks the settings; nothing is sent.
     pub fn new(settings: EndpointSettings) -> Result<Arc<Self>, PortError> {
         let chat = http::address(WHOSE, &settings.base_url, "chat/completions")?;
-        let client = http::client(WHOSE, &chat, settings.api_key.as_ref(), |builder| {
-            // Tokens are small and wanted at once, and a packed answer may be a bomb: none is asked for.
-            builder.connect_timeout(settings.connect_time_max).no_gzip()
-        })?;
         let concurrency = settings.concurrency_max.clamp(1, Semaphore::MAX_PERMITS);
         Ok(Arc::new(Self {
-            client,
-            chat,
+            way: way(chat, &settings)?,
             permits: Arc::new(Semaphore::new(concurrency)),
             waiting: AtomicUsize::new(0),
             breaker: Mutex::new(Breaker::new(settings.failures_max, settings.rest.min(REST_MAX))),
@@ -108,6 +104,20 @@ impl Endpoint {
     pub(super) fn clean(&self, words: &str) -> String {
         http::clean(words, self.settings.api_key.as_ref())
     }
+}
+
+fn way(chat: Url, settings: &EndpointSettings) -> Result<Way, PortError> {
+    let (key, connect_time_max) = (settings.api_key.as_ref(), settings.connect_time_max);
+    if chat.scheme() == "http" {
+        let headers = http::headers(WHOSE, key)?;
+        let line = Line::new(&chat, &headers, connect_time_max, settings.concurrency_max);
+        return Ok(Way::Plain(line));
+    }
+    let client = http::client(WHOSE, &chat, key, |builder| {
+        // Tokens are small and wanted at once, and a packed answer may be a bomb: none is asked for.
+        builder.connect_timeout(connect_time_max).no_gzip()
+    })?;
+    Ok(Way::Encrypted { client, chat })
 }
 
 /// One who waits, counted for as long as it does.

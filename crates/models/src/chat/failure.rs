@@ -9,7 +9,7 @@ use super::assembly::Fault;
 use super::breaker::Verdict;
 use super::complaint::Complaint;
 use super::endpoint::Endpoint;
-use crate::http::root_cause;
+use crate::line::LineError;
 use crate::patience::{Again, advice, retry_after};
 
 /// Longest wait that is passed on as the server's wish: whoever asks for more means "not today".
@@ -53,17 +53,15 @@ impl Teller<'_> {
     }
 
     /// No answer, or the rest of it did not come.
-    pub(super) fn unanswered(&self, error: reqwest::Error) -> Failure {
-        let error = error.without_url();
-        if error.is_connect() && error.is_timeout() {
-            return self.timed_out(Phase::Connect, self.endpoint.settings.connect_time_max);
-        }
-        let why = self.endpoint.clean(&root_cause(&error));
+    pub(super) fn unanswered(&self, error: &LineError) -> Failure {
+        let why = self.endpoint.clean(&error.to_string());
         let model = self.model();
-        let error = if error.is_connect() {
-            ModelError::Unreachable { model, why }
-        } else {
-            ModelError::BrokenStream { model, why }
+        let error = match error {
+            LineError::ConnectTimedOut => {
+                return self.timed_out(Phase::Connect, self.endpoint.settings.connect_time_max);
+            }
+            LineError::Unreachable(_) => ModelError::Unreachable { model, why },
+            LineError::Closed | LineError::Broken(_) => ModelError::BrokenStream { model, why },
         };
         Failure { error, again: Again::Soon, verdict: Verdict::Failing, complaint: None }
     }

@@ -1,11 +1,10 @@
 //! Reads a streamed answer from the wire, within its limits.
 
 use agent::model::{Limit, ModelEvent};
-use reqwest::Response;
 
 use super::assembly::{Assembly, Fault, Progress};
+use super::response::Response;
 use super::sse::SseParser;
-use crate::http::root_cause;
 
 /// Longest line of a stream, in bytes: a piece is some tokens, and whole tool calls may come in one.
 pub(super) const LINE_BYTES_MAX: usize = 1024 * 1024;
@@ -36,7 +35,7 @@ impl Reader {
             Ok(None) => self.end(events),
             // The answer is whole; only the goodbye is missing.
             Err(_) if self.assembly.is_finished() => Ok(Progress::Done),
-            Err(error) => Err(Fault::Broken(root_cause(&error.without_url()))),
+            Err(error) => Err(Fault::Broken(error.to_string())),
         }
     }
 
