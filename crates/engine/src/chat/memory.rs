@@ -139,10 +139,14 @@ impl Copilot {
         };
         let is_late = kept.session.unfolded().len() > UNFOLDED_MAX;
         let model = self.parts.models.memory.clone().filter(|_| !is_late);
-        let drafted = match model {
-            Some(model) => self.by_model(tenant, &*model, &fold).await,
+        let (drafted, spent) = match model {
+            Some(model) => {
+                let (drafted, spent) = self.by_model(&*model, &fold).await;
+                (drafted, vec![spent])
+            }
             None => {
-                Ok((offline::remember(&fold, limits, &*self.parts.tokenizer), OFFLINE.to_owned()))
+                let draft = offline::remember(&fold, limits, &*self.parts.tokenizer);
+                (Ok((draft, OFFLINE.to_owned())), Vec::new())
             }
         };
         let judged = drafted.and_then(|(draft, written_by)| {
@@ -158,24 +162,24 @@ impl Copilot {
             Ok(rewritten) => {
                 let change =
                     |session: &mut Session| session.remember(&fold, rewritten.clone(), limits);
-                self.change(tenant, id, change).await?;
+                self.change_and_book(tenant, id, spent, change).await?;
                 Ok(Some(MemoryOutcome::Rewritten))
             }
             Err(why) => {
                 tracing::warn!(why, session = %id, "a rewritten memory was refused");
-                self.change(tenant, id, |session| session.refuse(&fold, &why)).await?;
+                let change = |session: &mut Session| session.refuse(&fold, &why);
+                self.change_and_book(tenant, id, spent, change).await?;
                 Ok(Some(MemoryOutcome::Refused))
             }
         }
     }
 
-    /// The model's draft, told once what is wrong with it, and who wrote it.
+    /// The model's draft, told once what is wrong with it, and who wrote it; and what that cost.
     async fn by_model(
         &self,
-        tenant: &TenantId,
         model: &dyn LanguageModel,
         fold: &Fold,
-    ) -> Result<(Draft, String), String> {
+    ) -> (Result<(Draft, String), String>, Booking) {
         let (limits, tokenizer) = (&self.rules.memory, &*self.parts.tokenizer);
         let messages = context::fold(fold, limits, tokenizer);
         let request = ModelRequest {
@@ -197,25 +201,43 @@ impl Copilot {
         };
         let failed = asked.as_ref().err().map(ToString::to_string);
         telemetry::model_called(&span, name, &usage, failed.as_deref());
-        self.book_memory(tenant, &fold.session, name, usage).await;
-        match asked {
+        let booking = self.memory_booking(&fold.session, name, usage);
+        let drafted = match asked {
             Ok(answer) => Ok((answer.value, answer.model)),
             Err(error) => Err(error.to_string()),
-        }
+        };
+        (drafted, booking)
     }
 
-    async fn book_memory(&self, tenant: &TenantId, session: &SessionId, model: &str, usage: Usage) {
+    fn memory_booking(&self, session: &SessionId, model: &str, usage: Usage) -> Booking {
         let account = Account {
             day: Day::of(self.parts.clock.now()),
             session: session.to_string(),
             component: Component::Memory,
             model: model.to_owned(),
         };
-        let spent = Spent::call(usage, self.parts.prices.cost(model, &usage));
-        let booked = self.parts.ledger.book(tenant, vec![Booking { account, spent }]).await;
-        if let Err(error) = booked {
-            tracing::error!(%error, %session, "what a memory cost could not be booked");
+        Booking { account, spent: Spent::call(usage, self.parts.prices.cost(model, &usage)) }
+    }
+
+    /// Changes a session and books what that took: in one write if that can be, and whether or not the change still applies.
+    async fn change_and_book(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+        spent: Vec<Booking>,
+        change: impl FnMut(&mut Session) -> bool,
+    ) -> Result<(), EngineError> {
+        let books = self.parts.sessions.books();
+        let together = if books { spent.clone() } else { Vec::new() };
+        let changed = self.change_with(tenant, id, together, change).await;
+        let is_booked = books && matches!(changed, Ok(Some(_)));
+        if !is_booked && !spent.is_empty() {
+            let booked = self.parts.ledger.book(tenant, spent).await;
+            if let Err(error) = booked {
+                tracing::error!(%error, session = %id, "what a memory cost could not be booked");
+            }
         }
+        changed.map(|_| ())
     }
 
     /// Changes a session as it is by then; `change` says whether it still applies. Its time to live stays as it is.
@@ -223,6 +245,16 @@ impl Copilot {
         &self,
         tenant: &TenantId,
         id: &SessionId,
+        change: impl FnMut(&mut Session) -> bool,
+    ) -> Result<Option<Session>, EngineError> {
+        self.change_with(tenant, id, Vec::new(), change).await
+    }
+
+    async fn change_with(
+        &self,
+        tenant: &TenantId,
+        id: &SessionId,
+        bookings: Vec<Booking>,
         mut change: impl FnMut(&mut Session) -> bool,
     ) -> Result<Option<Session>, EngineError> {
         for _ in 0..KEEP_TRIES_MAX {
@@ -237,7 +269,7 @@ impl Copilot {
             let is_due = session.fold(&self.rules.memory).is_some();
             let expires_at = self.expiry(session.used_at);
             let changed = session.clone();
-            let (turn, bookings) = (None, Vec::new());
+            let (turn, bookings) = (None, bookings.clone());
             let keep = KeepSession { session, revision, turn, bookings, is_due, now, expires_at };
             if self.parts.sessions.keep(tenant, keep).await? {
                 return Ok(Some(changed));

@@ -44,8 +44,7 @@ impl Body {
         if matches!(status, 204 | 304) {
             return Ok(Self { end: End::Length(0), is_over: true });
         }
-        let encodings = headers.get_all(TRANSFER_ENCODING).iter();
-        if let Some(last) = encodings.last() {
+        if let Some(last) = headers.get_all(TRANSFER_ENCODING).iter().next_back() {
             let last = last.to_str().unwrap_or_default().rsplit(',').next().unwrap_or_default();
             let is_chunked = last.trim().eq_ignore_ascii_case("chunked");
             let end = if is_chunked { End::Pieces(Place::Size) } else { End::Closing };

@@ -1,4 +1,5 @@
 //! Checks what is kept open, what is sent again, and what becomes of servers that answer in their own way.
+#![expect(clippy::disallowed_methods, reason = "a server of a test ends with it")]
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
