@@ -3,7 +3,7 @@
 //! The query is a plain disjunction of weighted terms, the one form that tantivy can cut short
 //! (block-max WAND): a question costs what its rare terms cost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use agent::analysis::{GramPlace, Translation, Word, WordKind, translations, words};
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Query, TermQuery};
@@ -75,6 +75,7 @@ pub(crate) fn register_tokenizer(index: &tantivy::Index) {
 /// A question made ready for the index.
 pub(crate) struct Plan {
     pub(crate) query: Box<dyn Query>,
+    pub(crate) statistics: PassageStatistics,
     /// About the score of a passage that says everything asked.
     full_score: f32,
 }
@@ -95,10 +96,13 @@ pub(crate) fn plan(
     let question =
         question.get(..question.floor_char_boundary(QUESTION_BYTES_MAX)).unwrap_or(question);
     let passages = searcher.num_docs().max(1);
+    let mut statistics = PassageStatistics::of(searcher, fields)?;
     let (mut terms, mut full_score) = (Vec::new(), 0.0_f32);
     for ((field, text), Weight { asked, translated }) in weighted_terms(fields, question) {
         let term = Term::from_field_text(field, &text);
-        let found_in = searcher.doc_freq(&term)?.min(passages);
+        let found_in = searcher.doc_freq(&term)?;
+        statistics.found_in.insert(term.clone(), found_in);
+        let found_in = found_in.min(passages);
         let rarity = rarity(found_in, passages);
         if [fields.words, fields.grams].contains(&field) {
             full_score += asked * rarity * SATURATION;
@@ -117,26 +121,43 @@ pub(crate) fn plan(
         })
         .collect();
     let query = Box::new(BooleanQuery::new(clauses));
-    Ok(Some(Plan { query, full_score: full_score.max(f32::MIN_POSITIVE) }))
+    Ok(Some(Plan { query, statistics, full_score: full_score.max(f32::MIN_POSITIVE) }))
 }
 
 /// The index's statistics with passages counted a third longer than they are.
 ///
 /// tantivy fixes BM25 at k1 = 1.2 and b = 0.75. A longer average length acts as k1 = 0.98 and
 /// b = 0.69: in passages of one size, the second mention of a word says less than in whole books.
-pub(crate) struct PassageStatistics<'searcher>(pub(crate) &'searcher Searcher);
+///
+/// The index is asked once for each: to look a term up costs as much as to read its shortest list.
+pub(crate) struct PassageStatistics {
+    passages: u64,
+    tokens: [(Field, u64); 3],
+    found_in: HashMap<Term, u64>,
+}
 
-impl Bm25StatisticsProvider for PassageStatistics<'_> {
+impl PassageStatistics {
+    fn of(searcher: &Searcher, fields: KeywordFields) -> tantivy::Result<Self> {
+        let KeywordFields { words, grams, heading } = fields;
+        let mut tokens = [(words, 0), (grams, 0), (heading, 0)];
+        for (field, count) in &mut tokens {
+            *count = searcher.total_num_tokens(*field)?.saturating_mul(4) / 3;
+        }
+        Ok(Self { passages: searcher.total_num_docs()?, tokens, found_in: HashMap::new() })
+    }
+}
+
+impl Bm25StatisticsProvider for PassageStatistics {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        Ok(self.0.total_num_tokens(field)?.saturating_mul(4) / 3)
+        Ok(self.tokens.iter().find(|(of, _)| *of == field).map_or(0, |(_, count)| *count))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        self.0.total_num_docs()
+        Ok(self.passages)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        self.0.doc_freq(term)
+        Ok(self.found_in.get(term).copied().unwrap_or(0))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::bits::Bits;
 use crate::excerpts::Excerpts;
 use crate::filters;
 use crate::places::Places;
-use crate::query::{self, PassageStatistics};
+use crate::query;
 use crate::schema::{Fields, Stored};
 use crate::top::Top;
 use crate::vectors::{Allowed, Effort, Scratch, Segment};
@@ -148,9 +148,8 @@ impl Snapshot {
         };
         let allowed = passing.map(|passing| Arc::clone(&passing.segments));
         let top = Top { count: count.max(1), allowed };
-        let statistics = PassageStatistics(&self.searcher);
         let found =
-            self.searcher.search_with_statistics_provider(&*plan.query, &top, &statistics)?;
+            self.searcher.search_with_statistics_provider(&*plan.query, &top, &plan.statistics)?;
         let best = found.first().map_or(0.0, |(score, _)| *score);
         lists.coverage = plan.coverage(best);
         for (score, address) in found {

@@ -36,10 +36,11 @@ impl World {
         let Some(plan) = plan(&self.searcher, self.fields, question).unwrap() else {
             return Vec::new();
         };
-        let statistics = PassageStatistics(&self.searcher);
         let best = TopDocs::with_limit(10).order_by_score();
-        let hits =
-            self.searcher.search_with_statistics_provider(&plan.query, &best, &statistics).unwrap();
+        let hits = self
+            .searcher
+            .search_with_statistics_provider(&plan.query, &best, &plan.statistics)
+            .unwrap();
         hits.into_iter()
             .map(|(_, address)| {
                 let document: TantivyDocument = self.searcher.doc(address).unwrap();
