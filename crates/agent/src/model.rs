@@ -10,6 +10,7 @@ mod tests;
 
 use std::ops::AddAssign;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::Stream;
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,8 @@ pub use self::instructions::{
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelRequest {
     /// Oldest first. Stable text first too: servers keep what they have read of an unchanged beginning.
-    pub messages: Vec<Message>,
+    /// Shared: a request is kept for asking again.
+    pub messages: Arc<Vec<Message>>,
     pub tools: Vec<ToolSpec>,
     pub tool_choice: ToolChoice,
     pub output: Output,
@@ -40,7 +42,7 @@ pub struct ModelRequest {
 impl ModelRequest {
     #[must_use]
     pub fn new(messages: Vec<Message>) -> Self {
-        Self { messages, ..Self::default() }
+        Self { messages: Arc::new(messages), ..Self::default() }
     }
 
     /// Bytes of text that the model will read, about: what an estimate of tokens starts from.

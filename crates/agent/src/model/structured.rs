@@ -2,6 +2,8 @@
 
 mod extract;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -125,6 +127,7 @@ fn explained(fault: String, finish: Finish) -> String {
 fn tell(request: &mut ModelRequest, answer: &str, fault: &str, shape: &Shape) {
     // Servers refuse an empty message of the model.
     let answer = if answer.trim().is_empty() { "{}" } else { clip(answer, WRONG_BYTES_MAX) };
-    request.messages.push(Message::assistant(answer));
-    request.messages.push(Message::user(repair_json(fault, &shape.schema)));
+    let messages = Arc::make_mut(&mut request.messages);
+    messages.push(Message::assistant(answer));
+    messages.push(Message::user(repair_json(fault, &shape.schema)));
 }

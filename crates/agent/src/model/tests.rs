@@ -86,7 +86,8 @@ fn the_length_of_a_request_counts_messages_calls_and_tools() {
     request.tools =
         vec![ToolSpec { name: "n".to_owned(), description: "d".to_owned(), parameters: json!({}) }];
     assert_eq!(request.text_bytes(), 10);
-    request.messages = vec![Message::Assistant { text: String::new(), tool_calls: vec![call()] }];
+    let asked = Message::Assistant { text: String::new(), tool_calls: vec![call()] };
+    request.messages = std::sync::Arc::new(vec![asked]);
     assert_eq!(request.text_bytes(), "search".len() + r#"{"q":"샘"}"#.len() + 4);
 }
 

@@ -183,7 +183,9 @@ impl Call {
         );
         let body =
             request::body(&settings.model, &self.request, &self.manner, &settings.extra_body);
-        let sending = self.shared.endpoint.way.post(body.to_string());
+        let body =
+            body.map_err(|error| self.teller().faulty(Fault::Malformed(error.to_string())))?;
+        let sending = self.shared.endpoint.way.post(body);
         let Ok(response) = timeout_at(wait.until, sending).await else {
             return Err(self.late(wait));
         };

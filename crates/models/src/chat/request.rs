@@ -1,13 +1,19 @@
 //! What is asked, in the words of a chat completion and in the manner that the model takes.
 
+use std::borrow::Cow;
+
 use agent::model::{
     Message, ModelRequest, Output, ToolCall, ToolChoice, ToolSpec, answer_in_json, answer_tool,
     call_in_text, tools_in_text,
 };
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::capabilities::{Capabilities, Manner, SchemaMode, SystemMessages, Used};
 use agent::model::schema;
+
+/// Where the conversation stands in the body.
+const MESSAGES: &str = "messages";
 
 /// Longest name of a schema or tool that OpenAI takes.
 const NAME_LETTERS_MAX: usize = 64;
@@ -18,12 +24,27 @@ pub(super) fn body(
     request: &ModelRequest,
     manner: &Manner,
     extra: &Map<String, Value>,
-) -> Value {
+) -> Result<String, serde_json::Error> {
+    let mut others = settings(model, request, manner);
+    others.extend(extra.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let others = serde_json::to_string(&others)?;
+    if extra.contains_key(MESSAGES) {
+        return Ok(others);
+    }
+    // The messages are most of it: they are written from where they stand.
+    let messages = messages(request, manner);
+    let messages: Vec<WireMessage<'_>> = messages.iter().map(WireMessage::of).collect();
+    let messages = serde_json::to_string(&messages)?;
+    let others = others.trim_start_matches('{');
+    Ok(format!("{{\"{MESSAGES}\":{messages},{others}"))
+}
+
+/// All of the body but the messages.
+fn settings(model: &str, request: &ModelRequest, manner: &Manner) -> Map<String, Value> {
     let can = &manner.capabilities;
     let mut body = Map::new();
     let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     put("model", json!(model));
-    put("messages", messages(request, manner));
     put("stream", json!(can.streams));
     if can.streams && can.counts_in_streams {
         put("stream_options", json!({"include_usage": true}));
@@ -49,8 +70,7 @@ pub(super) fn body(
             json!({"name": plain(name), "schema": schema, "strict": schema::is_strict(schema)});
         put("response_format", json!({"type": "json_schema", "json_schema": format}));
     }
-    body.extend(extra.iter().map(|(name, value)| (name.clone(), value.clone())));
-    Value::Object(body)
+    body
 }
 
 /// What of the manner this request makes use of.
@@ -76,21 +96,21 @@ pub(super) fn output_tool(request: &ModelRequest, manner: &Manner) -> Option<Str
     }
 }
 
-fn messages(request: &ModelRequest, manner: &Manner) -> Value {
-    let mut messages = request.messages.clone();
+/// The messages in the manner that the model takes; as they are where it takes them so.
+fn messages<'a>(request: &'a ModelRequest, manner: &Manner) -> Cow<'a, [Message]> {
+    let mut messages = Cow::Borrowed(request.messages.as_slice());
     if let (Output::Json { schema, .. }, SchemaMode::Prompted) = (&request.output, manner.schema) {
         let place = messages.iter().take_while(|message| is_system(message)).count();
-        messages.insert(place, Message::system(answer_in_json(schema)));
+        messages.to_mut().insert(place, Message::system(answer_in_json(schema)));
     }
     if !manner.capabilities.takes_tools && !request.tools.is_empty() {
-        messages = tools_written_down(messages);
+        messages = Cow::Owned(tools_written_down(messages.into_owned()));
         if request.tool_choice != ToolChoice::Never {
             let place = messages.iter().take_while(|message| is_system(message)).count();
-            messages.insert(place, Message::system(tools_in_text(&request.tools)));
+            messages.to_mut().insert(place, Message::system(tools_in_text(&request.tools)));
         }
     }
-    let messages = arranged(messages, &manner.capabilities);
-    Value::Array(messages.iter().map(message).collect())
+    arranged(messages, &manner.capabilities)
 }
 
 /// Calls and their results as texts, for servers that know of neither. Results of one round are one message: many chat
@@ -121,19 +141,21 @@ fn tools_written_down(messages: Vec<Message>) -> Vec<Message> {
 }
 
 /// System messages where the server takes them.
-fn arranged(messages: Vec<Message>, can: &Capabilities) -> Vec<Message> {
-    if can.system == SystemMessages::Many {
+fn arranged<'a>(messages: Cow<'a, [Message]>, can: &Capabilities) -> Cow<'a, [Message]> {
+    // One that stands at the beginning is where it belongs.
+    let is_in_place = || messages.iter().skip(1).all(|message| !is_system(message));
+    if can.system == SystemMessages::Many || can.system == SystemMessages::One && is_in_place() {
         return messages;
     }
     let (system, mut others): (Vec<Message>, Vec<Message>) =
-        messages.into_iter().partition(is_system);
+        messages.into_owned().into_iter().partition(is_system);
     let texts = system.iter().filter_map(|message| match message {
         Message::System { text } => Some(text.as_str()),
         Message::User { .. } | Message::Assistant { .. } | Message::Tool { .. } => None,
     });
     let text = texts.collect::<Vec<_>>().join("\n\n");
     if text.is_empty() {
-        return others;
+        return Cow::Owned(others);
     }
     match (can.system, others.first_mut()) {
         (SystemMessages::No, Some(Message::User { text: first })) => {
@@ -142,26 +164,37 @@ fn arranged(messages: Vec<Message>, can: &Capabilities) -> Vec<Message> {
         (SystemMessages::No, _) => others.insert(0, Message::user(text)),
         (SystemMessages::One | SystemMessages::Many, _) => others.insert(0, Message::system(text)),
     }
-    others
+    Cow::Owned(others)
 }
 
 fn is_system(message: &Message) -> bool {
     matches!(message, Message::System { .. })
 }
 
-fn message(message: &Message) -> Value {
-    match message {
-        Message::System { text } => json!({"role": "system", "content": text}),
-        Message::User { text } => json!({"role": "user", "content": text}),
-        Message::Assistant { text, tool_calls } if tool_calls.is_empty() => {
-            json!({"role": "assistant", "content": text})
-        }
-        Message::Assistant { text, tool_calls } => {
-            let calls: Vec<Value> = tool_calls.iter().map(call).collect();
-            json!({"role": "assistant", "content": text, "tool_calls": calls})
-        }
-        Message::Tool { call_id, text } => {
-            json!({"role": "tool", "tool_call_id": call_id, "content": text})
+/// A message as it goes over the wire.
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+impl<'a> WireMessage<'a> {
+    fn of(message: &'a Message) -> Self {
+        let plain = |role, content| Self { role, content, tool_calls: vec![], tool_call_id: None };
+        match message {
+            Message::System { text } => plain("system", text),
+            Message::User { text } => plain("user", text),
+            Message::Assistant { text, tool_calls } => {
+                let tool_calls = tool_calls.iter().map(call).collect();
+                Self { tool_calls, ..plain("assistant", text) }
+            }
+            Message::Tool { call_id, text } => {
+                Self { tool_call_id: Some(call_id), ..plain("tool", text) }
+            }
         }
     }
 }

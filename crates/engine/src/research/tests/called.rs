@@ -424,7 +424,7 @@ async fn a_hostile_result_stays_bounded_behind_its_marks() {
         assert!(!source.text().contains(['\u{1b}', '\u{202e}']));
     }
     let requests = scene.world.model.as_ref().unwrap().requests();
-    for text in requests.iter().flat_map(|request| &request.messages) {
+    for text in requests.iter().flat_map(|request| request.messages.iter()) {
         let Message::User { text } = text else { continue };
         assert!(text.len() < 40_000, "{}", text.len());
         assert!(!text.contains("<<<source [9]"), "a source cannot pretend to be another: {text}");

@@ -11,13 +11,13 @@ fn full() -> ModelRequest {
     let call =
         ToolCall { id: "c1".to_owned(), name: "find".to_owned(), arguments: json!({"q": 1}) };
     ModelRequest {
-        messages: vec![
+        messages: Arc::new(vec![
             Message::system("Be brief."),
             Message::system("Speak Korean."),
             Message::user("hi"),
             Message::Assistant { text: String::new(), tool_calls: vec![call] },
             Message::Tool { call_id: "c1".to_owned(), text: "found".to_owned() },
-        ],
+        ]),
         tools: vec![ToolSpec {
             name: "find".to_owned(),
             description: "Finds.".to_owned(),
