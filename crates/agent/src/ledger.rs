@@ -77,7 +77,7 @@ impl fmt::Display for Day {
 }
 
 /// Under what spending is booked.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Account {
     pub day: Day,
     /// A session, or a run.
@@ -115,7 +115,7 @@ impl Spent {
 }
 
 /// What was spent, and under which account.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Booking {
     pub account: Account,
     pub spent: Spent,

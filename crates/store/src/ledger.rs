@@ -24,7 +24,7 @@ impl Ledger for Store {
         last: Day,
     ) -> Later<'a, Vec<Booking>> {
         let tenant = tenant.clone();
-        Box::pin(self.read(move |transaction| {
+        Box::pin(self.read_settled(move |transaction| {
             let ledger = transaction.open_table(tables::LEDGER)?;
             let name = tenant.as_str();
             let range = (name, first.0, "", "", "")..=(name, last.0, LAST, LAST, LAST);

@@ -1,11 +1,13 @@
 //! What Saem keeps: documents, jobs, keys, conversations, research runs, what they cost, what tools did, tasks of other agents and the audit log, in one durable place.
 
+mod ahead;
 mod audit;
 mod documents;
 mod entries;
 mod jobs;
 mod keys;
 mod ledger;
+mod log;
 mod memory_tasks;
 mod migrations;
 mod redb_file;

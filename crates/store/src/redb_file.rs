@@ -1,6 +1,7 @@
 //! The store's file: opened by one process, with a version, and opened anew after the disk was full.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,6 +14,8 @@ use agent::tools::policy::{Approval, Pins};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable};
 use tokio::sync::watch;
 
+use crate::ahead::SessionWrite;
+use crate::log::Log;
 use crate::migrations;
 use crate::shelf::{Rows, Shelf};
 use crate::tables;
@@ -68,9 +71,10 @@ impl Store {
     /// Opens the file or makes it, and brings an older one up to date.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let file = Arc::new(File::open(path, &options)?);
-        let writer = Writer::start(Arc::clone(&file), options.failpoints).map_err(|error| {
-            OpenError::Unusable { path: path.to_owned(), why: error.to_string() }
-        })?;
+        let unusable = |why: String| OpenError::Unusable { path: path.to_owned(), why };
+        let log = file.open_log().map_err(|error| unusable(error.to_string()))?;
+        let writer = Writer::start(Arc::clone(&file), log, options.failpoints)
+            .map_err(|error| unusable(error.to_string()))?;
         Ok(Self {
             file,
             writer,
@@ -100,6 +104,25 @@ impl Store {
     {
         let looked = self.file.with(|database| work(&database.begin_read()?));
         std::future::ready(looked.map_err(|error| broken(Box::new(error)))).await
+    }
+
+    /// As [`look_up`](Self::look_up), of rows that a session's write may have changed.
+    pub(crate) async fn look_up_settled<T, F>(&self, work: F) -> Result<T, PortError>
+    where
+        F: FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
+    {
+        self.writer.settled().await?;
+        self.look_up(work).await
+    }
+
+    /// As [`read`](Self::read), of rows that a session's write may have changed.
+    pub(crate) async fn read_settled<T, F>(&self, work: F) -> Result<T, PortError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&ReadTransaction) -> Result<T, redb::Error> + Send + 'static,
+    {
+        self.writer.settled().await?;
+        self.read(work).await
     }
 
     /// Reads on a thread that may wait for the disk.
@@ -145,6 +168,37 @@ impl File {
             disk_reserve_bytes: options.disk_reserve_bytes,
             database: RwLock::new(Some(database)),
         })
+    }
+
+    /// Opens the log beside the file, and puts into the tables what a process that was killed has left in it. None where
+    /// there is no room for one: everything goes to the tables at once then.
+    fn open_log(&self) -> Result<Option<Log>, redb::Error> {
+        let (key, applied) = self.with(|database| {
+            let transaction = database.begin_read()?;
+            let meta = transaction.open_table(tables::META)?;
+            let number = |name: &str| -> Result<u64, redb::Error> {
+                Ok(meta.get(name)?.map_or(0, |number| number.value()))
+            };
+            Ok((number(tables::LOG_KEY)?, number(tables::LOGGED)?))
+        })?;
+        let (mut log, found) = match Log::open(&self.path.with_extension("log"), key, applied) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => return Ok(None),
+            Err(error) => return Err(redb::Error::Io(error)),
+        };
+        if !found.entries.is_empty() {
+            self.with(|database| {
+                let transaction = database.begin_write()?;
+                for entry in &found.entries {
+                    SessionWrite::from_entry(entry)?.run(&transaction)?;
+                }
+                transaction.open_table(tables::META)?.insert(tables::LOGGED, found.last)?;
+                Ok(transaction.commit()?)
+            })?;
+            tracing::info!(count = found.entries.len(), "writes of the log were caught up with");
+        }
+        log.begin_anew();
+        Ok(Some(log))
     }
 
     /// Does something with the open database; opening anew waits until it is done.
@@ -246,6 +300,10 @@ fn prepare(database: &Database) -> Result<u64, redb::Error> {
         let before = meta.get("schema")?.map(|version| version.value());
         if before == Some(1) {
             migrations::number_readings(&transaction)?;
+        }
+        if meta.get(tables::LOG_KEY)?.is_none() {
+            // Each new state of the standard library's hasher is seeded anew.
+            meta.insert(tables::LOG_KEY, RandomState::new().hash_one(()))?;
         }
         meta.insert("schema", tables::SCHEMA_VERSION)?;
     }

@@ -11,7 +11,7 @@ use redb::{ReadTransaction, ReadableTable, WriteTransaction};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger;
+use crate::ahead::SessionWrite;
 use crate::redb_file::Store;
 use crate::tables::{self, LAST, from_row, to_row};
 
@@ -60,6 +60,9 @@ impl Sessions for Store {
         id: &'a SessionId,
         now: Timestamp,
     ) -> Later<'a, Option<KeptSession>> {
+        if let Some(known) = self.writer.known().session(tenant, id, now) {
+            return Box::pin(std::future::ready(Ok(known)));
+        }
         Box::pin(self.look_up(move |transaction| {
             let row = live(transaction, tenant, id, now)?;
             Ok(row.map(|Row { session, revision, .. }| KeptSession { session, revision }))
@@ -67,15 +70,7 @@ impl Sessions for Store {
     }
 
     fn keep<'a>(&'a self, tenant: &'a TenantId, keep: KeepSession) -> Later<'a, bool> {
-        let tenant = tenant.clone();
-        let write = move |transaction: &WriteTransaction| {
-            let is_kept = write(transaction, &tenant, &keep)?;
-            if is_kept && !keep.bookings.is_empty() {
-                ledger::book(transaction, &tenant, &keep.bookings)?;
-            }
-            Ok(is_kept)
-        };
-        Box::pin(self.writer.write_by_itself(write))
+        Box::pin(self.writer.keep(SessionWrite { tenant: tenant.clone(), keep }))
     }
 
     fn books(&self) -> bool {
@@ -101,7 +96,7 @@ impl Sessions for Store {
         now: Timestamp,
     ) -> Later<'a, Vec<SaidTurn>> {
         let (tenant, id) = (tenant.clone(), id.clone());
-        Box::pin(self.read(move |transaction| {
+        Box::pin(self.read_settled(move |transaction| {
             if live::<IgnoredAny>(transaction, &tenant, &id, now)?.is_none() {
                 return Ok(Vec::new());
             }
@@ -122,7 +117,7 @@ impl Sessions for Store {
         now: Timestamp,
     ) -> Later<'a, Vec<TurnRecord>> {
         let (tenant, id) = (tenant.clone(), id.clone());
-        Box::pin(self.read(move |transaction| {
+        Box::pin(self.read_settled(move |transaction| {
             if live::<IgnoredAny>(transaction, &tenant, &id, now)?.is_none() {
                 return Ok(Vec::new());
             }
@@ -141,7 +136,7 @@ impl Sessions for Store {
         id: &'a TurnId,
         now: Timestamp,
     ) -> Later<'a, Option<TurnRecord>> {
-        Box::pin(self.look_up(move |transaction| {
+        Box::pin(self.look_up_settled(move |transaction| {
             if live::<IgnoredAny>(transaction, tenant, &id.session, now)?.is_none() {
                 return Ok(None);
             }
@@ -168,13 +163,13 @@ impl Sessions for Store {
         now: Timestamp,
     ) -> Later<'a, Page<SessionLine>> {
         let tenant = tenant.clone();
-        Box::pin(
-            self.read(move |transaction| page(transaction, &tenant, after.as_deref(), limit, now)),
-        )
+        Box::pin(self.read_settled(move |transaction| {
+            page(transaction, &tenant, after.as_deref(), limit, now)
+        }))
     }
 
     fn due(&self) -> Later<'_, Vec<(TenantId, SessionId)>> {
-        Box::pin(self.read(|transaction| {
+        Box::pin(self.read_settled(|transaction| {
             let due = transaction.open_table(tables::SESSIONS_DUE)?;
             due.iter()?.map(|row| names(row?.0.value())).collect()
         }))
@@ -255,7 +250,20 @@ fn row_of<S: DeserializeOwned>(
     row.map(|row| from_row(row.value())).transpose()
 }
 
-fn write(
+/// How often a session was written and when it expires; none if nothing of it is there.
+pub(crate) fn revision_of(
+    transaction: &ReadTransaction,
+    tenant: &TenantId,
+    id: &SessionId,
+) -> Result<Option<(u64, Timestamp)>, redb::Error> {
+    let sessions = transaction.open_table(tables::SESSIONS)?;
+    let row = sessions.get((tenant.as_str(), id.as_str()))?;
+    let row: Option<Row<IgnoredAny>> = row.map(|row| from_row(row.value())).transpose()?;
+    Ok(row.map(|row| (row.revision, row.expires_at)))
+}
+
+/// Writes a session and its turn; false if somebody else has written it since, and nothing is changed.
+pub(crate) fn write(
     transaction: &WriteTransaction,
     tenant: &TenantId,
     keep: &KeepSession,

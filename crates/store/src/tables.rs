@@ -7,10 +7,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Version of all that follows; a change of meaning adds one and a migration.
-pub(crate) const SCHEMA_VERSION: u64 = 7;
+pub(crate) const SCHEMA_VERSION: u64 = 8;
 
-/// Name → number: the schema's version, and how many notices there were.
+/// Name → number: the schema's version, how many notices there were, and of the log the two below.
 pub(crate) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
+/// The number of the log's last entry that the tables have.
+pub(crate) const LOGGED: &str = "logged";
+/// What entries of this store's log are marked with.
+pub(crate) const LOG_KEY: &str = "log_key";
 /// (tenant, document) → record.
 pub(crate) const DOCUMENTS: TableDefinition<(&str, &str), &[u8]> =
     TableDefinition::new("documents");

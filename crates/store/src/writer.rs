@@ -2,14 +2,16 @@
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::ports::{Failpoints, PortError};
-use redb::WriteTransaction;
+use redb::{ReadableDatabase as _, WriteTransaction};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::ahead::{Ahead, Known, SessionWrite};
+use crate::log::Log;
 use crate::redb_file::File;
 
 /// Writes that may wait: a commit takes a few milliseconds, so this is far more than a second's worth.
@@ -42,14 +44,19 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread; it ends when the last `Writer` is gone.
-    pub(crate) fn start(file: Arc<File>, failpoints: Arc<dyn Failpoints>) -> io::Result<Self> {
+    pub(crate) fn start(
+        file: Arc<File>,
+        log: Option<Log>,
+        failpoints: Arc<dyn Failpoints>,
+    ) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel(WAITING_MAX);
         let (tell, _) = watch::channel(Health::Well);
         let desk = Arc::new(Desk {
             file,
             failpoints,
             tell,
-            one_at_a_time: Mutex::new(()),
+            ahead: Mutex::new(Ahead::new(log)),
+            known: Known::default(),
             under_way: AtomicUsize::new(0),
             shared: AtomicUsize::new(0),
         });
@@ -72,7 +79,12 @@ impl Writer {
         F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
     {
         let (answer, outcome) = oneshot::channel();
-        let order = Box::new(Waiting { once: Once::new(work), answer });
+        self.order(Box::new(Waiting { once: Once::new(work), answer }))?;
+        outcome.await.map_err(|_| gone())?
+    }
+
+    /// Hands an order to the thread.
+    fn order(&self, order: Box<dyn Order>) -> Result<(), PortError> {
         self.desk.under_way.fetch_add(1, Ordering::AcqRel);
         self.orders.try_send(order).map_err(|error| {
             self.desk.under_way.fetch_sub(1, Ordering::AcqRel);
@@ -80,8 +92,29 @@ impl Writer {
                 mpsc::error::TrySendError::Full(_) => PortError::Busy { what: "the store" },
                 mpsc::error::TrySendError::Closed(_) => gone(),
             }
-        })?;
-        outcome.await.map_err(|_| gone())?
+        })
+    }
+
+    /// Keeps a session, in the log first; false if somebody else has written it since. Here, when nobody else is writing.
+    pub(crate) async fn keep(&self, write: SessionWrite) -> Result<bool, PortError> {
+        let write = Arc::new(write);
+        let Some(alone) = self.desk.alone() else {
+            let (answer, outcome) = oneshot::channel();
+            self.order(Box::new(Keeping { write, is_kept: false, answer }))?;
+            return outcome.await.map_err(|_| gone())?;
+        };
+        let kept = tokio::task::block_in_place(|| alone.desk.keep(std::slice::from_ref(&write)))?;
+        Ok(kept.first().copied().unwrap_or_default())
+    }
+
+    /// Sessions that are in the log and not in the tables.
+    pub(crate) fn known(&self) -> &Known {
+        &self.desk.known
+    }
+
+    /// Waits until the tables have all that was kept before.
+    pub(crate) async fn settled(&self) -> Result<(), PortError> {
+        if self.desk.known.is_empty() { Ok(()) } else { self.write(|_| Ok(())).await }
     }
 
     /// As [`write`](Self::write), but when nobody else is writing it is done at once and here: two changes of threads
@@ -110,6 +143,40 @@ fn gone() -> PortError {
 trait Order: Send {
     fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error>;
     fn finish(self: Box<Self>, outcome: Result<(), Failure>);
+    /// The session that it is about, if it is nothing else.
+    fn session(&self) -> Option<&Arc<SessionWrite>> {
+        None
+    }
+    /// What became of that session, when it was not `run`.
+    fn kept(&mut self, _is_kept: bool) {}
+}
+
+/// A session that somebody waits for to be kept.
+struct Keeping {
+    write: Arc<SessionWrite>,
+    is_kept: bool,
+    answer: oneshot::Sender<Result<bool, PortError>>,
+}
+
+impl Order for Keeping {
+    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
+        self.is_kept = self.write.run(transaction)?;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(), Failure>) {
+        let is_kept = self.is_kept;
+        // Nobody may be waiting any more; the write stands all the same.
+        let _unheard = self.answer.send(outcome.map(|()| is_kept).map_err(PortError::from));
+    }
+
+    fn session(&self) -> Option<&Arc<SessionWrite>> {
+        Some(&self.write)
+    }
+
+    fn kept(&mut self, is_kept: bool) {
+        self.is_kept = is_kept;
+    }
 }
 
 /// Work that is done once, and the value it gave.
@@ -167,6 +234,17 @@ enum Failure {
     Broken(String),
 }
 
+impl Failure {
+    /// What does not get into the log. After a failed fsync nobody knows what is on the disk: only a new start is safe.
+    fn of_log(error: &io::Error) -> Self {
+        tracing::error!(%error, "the log could not be written");
+        match error.kind() {
+            io::ErrorKind::StorageFull => Self::Full,
+            _ => Self::Broken(error.to_string()),
+        }
+    }
+}
+
 impl From<Failure> for PortError {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -192,13 +270,16 @@ impl Thread {
             std::thread::yield_now();
             self.take_waiting(&mut batch);
             self.desk.shared.store(batch.len(), Ordering::Release);
-            let outcome = self.desk.commit(&mut |transaction| {
-                batch.iter_mut().try_for_each(|order| order.run(transaction))
-            });
+            let outcome = self.desk.write(&mut batch);
             self.desk.under_way.fetch_sub(batch.len(), Ordering::AcqRel);
             for order in batch.drain(..) {
                 order.finish(outcome.clone());
             }
+        }
+        // The last who could ask for anything is gone. What is left in the log is caught up with at the next start, if
+        // there is no time for it here.
+        if !self.desk.known.is_empty() {
+            _ = self.desk.commit(&mut |_| Ok(()));
         }
     }
 
@@ -221,7 +302,8 @@ struct Desk {
     file: Arc<File>,
     failpoints: Arc<dyn Failpoints>,
     tell: watch::Sender<Health>,
-    one_at_a_time: Mutex<()>,
+    ahead: Mutex<Ahead>,
+    known: Known,
     /// Writes that were asked for and are not on disk yet.
     under_way: AtomicUsize,
     /// Writes in the thread's last commit.
@@ -255,42 +337,117 @@ impl Desk {
         is_mine.then(|| Alone { desk: self })
     }
 
-    /// One durable commit of what `run` writes; says how the writer is then.
+    /// Does a batch of orders: in the log, if all are sessions, else in the tables.
+    fn write(&self, batch: &mut [Box<dyn Order>]) -> Result<(), Failure> {
+        let writes: Vec<_> = batch.iter().map_while(|order| order.session().cloned()).collect();
+        if writes.len() < batch.len() {
+            return self.commit(&mut |transaction| {
+                batch.iter_mut().try_for_each(|order| order.run(transaction))
+            });
+        }
+        let kept = self.keep(&writes)?;
+        batch.iter_mut().zip(kept).for_each(|(order, is_kept)| order.kept(is_kept));
+        Ok(())
+    }
+
+    /// Has sessions in the log; says which of them were still as they had been.
+    fn keep(&self, writes: &[Arc<SessionWrite>]) -> Result<Vec<bool>, Failure> {
+        let mut ahead = self.ahead();
+        let outcome = self.try_keep(&mut ahead, writes);
+        self.feel(outcome.as_ref().err());
+        outcome
+    }
+
+    fn try_keep(
+        &self,
+        ahead: &mut Ahead,
+        writes: &[Arc<SessionWrite>],
+    ) -> Result<Vec<bool>, Failure> {
+        self.may_write()?;
+        let accepted =
+            self.file.with(|database| self.known.accept(writes, &database.begin_read()?));
+        let accepted = accepted.map_err(|error| self.settle(&error))?;
+        let Some(accepted) =
+            accepted.filter(|it| ahead.log.is_some() && Log::could_hold(&it.entries))
+        else {
+            let mut kept = Vec::with_capacity(writes.len());
+            self.try_commit(ahead, &mut |transaction| {
+                writes.iter().try_for_each(|write| {
+                    kept.push(write.run(transaction)?);
+                    Ok(())
+                })
+            })?;
+            return Ok(kept);
+        };
+        if !ahead.log.as_ref().is_some_and(|log| log.has_room(&accepted.entries)) {
+            self.try_commit(ahead, &mut |_| Ok(()))?;
+        }
+        let kept = accepted.kept.clone();
+        if let Some(log) = &mut ahead.log
+            && !accepted.entries.is_empty()
+        {
+            self.failpoints.reached("store.before_log");
+            let last = log.append(&accepted.entries).map_err(|error| Failure::of_log(&error))?;
+            self.failpoints.reached("store.after_log");
+            ahead.logged(accepted, last, &self.known);
+        }
+        if ahead.is_full() {
+            // They are kept in any case; whoever writes next is told if the tables cannot be written.
+            _ = self.try_commit(ahead, &mut |_| Ok(()));
+        }
+        Ok(kept)
+    }
+
+    /// One durable commit of what `run` writes, behind what is in the log; says how the writer is then.
     fn commit(
         &self,
         run: &mut dyn FnMut(&WriteTransaction) -> Result<(), redb::Error>,
     ) -> Result<(), Failure> {
-        let _guard = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = self.try_commit(run);
-        let health = match &outcome {
-            Ok(()) => Health::Well,
-            Err(Failure::Full) => Health::Full,
-            Err(Failure::Broken(why)) => Health::Broken(why.clone()),
-        };
-        // Nobody is woken to hear what is known.
-        self.tell.send_if_modified(|told| std::mem::replace(told, health.clone()) != health);
+        let mut ahead = self.ahead();
+        let outcome = self.try_commit(&mut ahead, run);
+        self.feel(outcome.as_ref().err());
         outcome
+    }
+
+    fn ahead(&self) -> MutexGuard<'_, Ahead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells how the writer is after a write. Nobody is woken to hear what is known.
+    fn feel(&self, failure: Option<&Failure>) {
+        let health = match failure {
+            None => Health::Well,
+            Some(Failure::Full) => Health::Full,
+            Some(Failure::Broken(why)) => Health::Broken(why.clone()),
+        };
+        self.tell.send_if_modified(|told| std::mem::replace(told, health.clone()) != health);
+    }
+
+    fn may_write(&self) -> Result<(), Failure> {
+        if let Health::Broken(why) = &*self.tell.borrow() {
+            return Err(Failure::Broken(why.clone()));
+        }
+        if self.file.has_room() { Ok(()) } else { Err(Failure::Full) }
     }
 
     fn try_commit(
         &self,
+        ahead: &mut Ahead,
         run: &mut dyn FnMut(&WriteTransaction) -> Result<(), redb::Error>,
     ) -> Result<(), Failure> {
-        if let Health::Broken(why) = &*self.tell.borrow() {
-            return Err(Failure::Broken(why.clone()));
-        }
-        if !self.file.has_room() {
-            return Err(Failure::Full);
-        }
+        self.may_write()?;
         let outcome = self.file.with(|database| {
             let transaction = database.begin_write()?;
+            ahead.put_into_tables(&transaction)?;
             run(&transaction)?;
             self.failpoints.reached("store.before_commit");
             transaction.commit()?;
             self.failpoints.reached("store.after_commit");
             Ok(())
         });
-        outcome.map_err(|error| self.settle(&error))
+        outcome.map_err(|error| self.settle(&error))?;
+        ahead.done(&self.known);
+        Ok(())
     }
 
     /// After a failed commit: opens the file anew, which brings back its last good state.

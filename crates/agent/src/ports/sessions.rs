@@ -1,5 +1,7 @@
 //! Keeping conversations, and what they cost.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Later, Page};
 use crate::identity::Timestamp;
 use crate::ledger::{Booking, Day};
@@ -20,8 +22,8 @@ pub struct KeptSession {
     pub revision: u64,
 }
 
-/// A session to be kept.
-#[derive(Debug, Clone, PartialEq)]
+/// A session to be kept. Stores may write it down before they do so, hence the serialised form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeepSession {
     pub session: Session,
     /// The revision that it was made from; 0 for a session that is not there yet.

@@ -5,6 +5,7 @@
     reason = "a test that meets something unexpected should end there"
 )]
 
+mod log;
 mod redis_cluster;
 mod redis_faults;
 mod redis_journals;
