@@ -8,10 +8,21 @@ use std::sync::Arc;
 /// Most memory the cache may take, in bytes: the some five thousand pieces that make up nine
 /// tenths of Korean and English text.
 const CACHE_BYTES_MAX: usize = 32 << 20;
+/// Share of it that questions may fill: a server that is only asked things does not need the pieces of all documents.
+const QUESTIONS_SHARE: usize = 4;
 /// How many entries are compared when one must go.
 const COMPARED: usize = 8;
 /// After so many questions for each entry, all counts are halved.
 const QUESTIONS_PER_ENTRY: usize = 16;
+
+/// What pieces were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Load {
+    /// A text or two.
+    Question,
+    /// Texts by the hundred.
+    Documents,
+}
 
 /// The cache, with room for every piece's count.
 #[derive(Debug)]
@@ -58,10 +69,14 @@ impl<T> Cache<T> {
     }
 
     /// Keeps what was computed, as far as it is asked for more often than something that is there.
-    pub(super) fn keep(&mut self, pieces: &[u32], values: &[Arc<T>]) {
+    pub(super) fn keep(&mut self, pieces: &[u32], values: &[Arc<T>], load: Load) {
+        let entries_max = match load {
+            Load::Question => self.entries_max.div_ceil(QUESTIONS_SHARE),
+            Load::Documents => self.entries_max,
+        };
         for (piece, value) in pieces.iter().zip(values) {
             let known = self.slots.get(*piece as usize).is_none_or(|slot| slot.value.is_some());
-            if known || !self.make_room(*piece) {
+            if known || !self.make_room(*piece, entries_max) {
                 continue;
             }
             if let Some(slot) = self.slots.get_mut(*piece as usize) {
@@ -71,8 +86,8 @@ impl<T> Cache<T> {
     }
 
     /// Puts a piece into the ring, in place of another if it is full; or else says no.
-    fn make_room(&mut self, piece: u32) -> bool {
-        if self.ring.len() < self.entries_max {
+    fn make_room(&mut self, piece: u32, entries_max: usize) -> bool {
+        if self.ring.len() < entries_max {
             self.ring.push(piece);
             return true;
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::asset::{DamagedAsset, Reader};
-use super::cache::Cache;
+use super::cache::{Cache, Load};
 use super::matrix::{Left, Levels, Matrix, read_levels, read_vector};
 use super::rows::{EMBEDDING, Row, Rows};
 
@@ -28,6 +28,8 @@ const LARGEST_LANES: usize = 16;
 
 /// A number so large that adding it rounds off to whole ones: three times 2 to the 22nd.
 const ROUNDS_OFF: f32 = 12_582_912.0;
+/// So many pieces at most are a question; documents come in batches.
+const QUESTION_PIECES_MAX: usize = 128;
 /// Pieces computed together: enough to share the weights, few enough to bound the room they take.
 const COMPUTED_AT_ONCE: usize = 240;
 
@@ -131,7 +133,9 @@ impl PieceLayers {
         missing.dedup();
         let groups = missing.chunks(COMPUTED_AT_ONCE);
         let computed: Vec<_> = groups.flat_map(|group| self.compute(group, products)).collect();
-        self.cache().keep(&missing, &computed);
+        let is_little = pieces.len() <= QUESTION_PIECES_MAX;
+        let load = if is_little { Load::Question } else { Load::Documents };
+        self.cache().keep(&missing, &computed, load);
         for (piece, known) in pieces.iter().zip(&mut found) {
             if known.is_none()
                 && let Ok(at) = missing.binary_search(piece)

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use pulp::Arch;
 
 use super::asset::{Reader, checksum};
-use super::cache::Cache;
+use super::cache::{Cache, Load};
 use super::{BUILT_IN, Encoder, EncoderError, PIECES_MAX};
 
 /// Texts and the pieces the original cuts them into, separated by a tab and by spaces.
@@ -120,13 +120,16 @@ fn the_cache_is_bounded_and_keeps_what_is_asked_for_often() {
     for piece in 0..200 {
         cache.find(&often);
         cache.find(&[piece]);
-        cache.keep(&often, &vec![Arc::clone(&value); 10]);
-        cache.keep(&[piece], &[Arc::clone(&value)]);
+        cache.keep(&often, &vec![Arc::clone(&value); 10], Load::Documents);
+        cache.keep(&[piece], &[Arc::clone(&value)], Load::Documents);
     }
     assert!(cache.find(&often).iter().all(Option::is_some));
     let all: Vec<u32> = (0..200).collect();
     let kept = cache.find(&all).into_iter().flatten().count();
-    assert!(kept <= 32, "{kept}");
+    assert_eq!(kept, 32);
+    let mut cache = Cache::<Large>::new(200);
+    cache.keep(&all, &vec![Arc::clone(&value); 200], Load::Question);
+    assert_eq!(cache.find(&all).into_iter().flatten().count(), 8, "questions fill a quarter");
 }
 
 #[test]
