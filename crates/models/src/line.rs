@@ -99,15 +99,14 @@ impl Line {
         Arc::new(Self { host, port, head, connect_time_max, kept_max, kept: Mutex::default() })
     }
 
-    /// Sends a question and gives the answer when its head is there.
-    pub(crate) async fn post(self: &Arc<Self>, body: &[u8]) -> Result<Reply, LineError> {
-        let mut question = Vec::with_capacity(self.head.len() + body.len() + 64);
-        question.extend_from_slice(&self.head);
-        // Writing to memory does not fail.
-        _ = write!(question, "content-length: {}\r\n\r\n", body.len());
-        question.extend_from_slice(body);
+    /// Sends a question and gives the answer when its head is there. `body` is asked for again if it has to be sent again:
+    /// models think for long, and a question need not be held meanwhile.
+    pub(crate) async fn post(
+        self: &Arc<Self>,
+        body: impl Fn() -> String,
+    ) -> Result<Reply, LineError> {
         if let Some(stream) = self.take_kept() {
-            match self.ask(stream, &question).await {
+            match self.ask(stream, self.question(&body())).await {
                 // Some servers close a connection after an answer without saying so, and the next question meets that:
                 // it is sent once more, as nobody has read it. llama.cpp's does.
                 Err(LineError::Closed) => {}
@@ -115,7 +114,15 @@ impl Line {
             }
         }
         let stream = self.connect().await?;
-        self.ask(stream, &question).await
+        self.ask(stream, self.question(&body())).await
+    }
+
+    fn question(&self, body: &str) -> Vec<u8> {
+        let mut question = Vec::with_capacity(self.head.len() + body.len() + 64);
+        question.extend_from_slice(&self.head);
+        // Writing to memory does not fail.
+        _ = write!(question, "content-length: {}\r\n\r\n{body}", body.len());
+        question
     }
 
     async fn connect(&self) -> Result<TcpStream, LineError> {
@@ -134,10 +141,11 @@ impl Line {
     async fn ask(
         self: &Arc<Self>,
         mut stream: TcpStream,
-        question: &[u8],
+        question: Vec<u8>,
     ) -> Result<Reply, LineError> {
         let mut buffer = Vec::new();
-        let is_sent = send(&stream, question, &mut buffer).await?;
+        let is_sent = send(&stream, &question, &mut buffer).await?;
+        drop(question);
         let head = loop {
             match Head::read(&mut buffer)? {
                 Some(head) if head.is_interim() => {}

@@ -181,10 +181,8 @@ impl Call {
                 settings.total_time_max
             },
         );
-        let body =
-            request::body(&settings.model, &self.request, &self.manner, &settings.extra_body);
-        let body =
-            body.map_err(|error| self.teller().faulty(Fault::Malformed(error.to_string())))?;
+        let (asked, manner) = (&self.request, &self.manner);
+        let body = || request::body(&settings.model, asked, manner, &settings.extra_body);
         let sending = self.shared.endpoint.way.post(body);
         let Ok(response) = timeout_at(wait.until, sending).await else {
             return Err(self.late(wait));

@@ -24,19 +24,20 @@ pub(super) fn body(
     request: &ModelRequest,
     manner: &Manner,
     extra: &Map<String, Value>,
-) -> Result<String, serde_json::Error> {
+) -> String {
     let mut others = settings(model, request, manner);
     others.extend(extra.iter().map(|(name, value)| (name.clone(), value.clone())));
-    let others = serde_json::to_string(&others)?;
+    let others = Value::Object(others).to_string();
     if extra.contains_key(MESSAGES) {
-        return Ok(others);
+        return others;
     }
     // The messages are most of it: they are written from where they stand.
     let messages = messages(request, manner);
     let messages: Vec<WireMessage<'_>> = messages.iter().map(WireMessage::of).collect();
-    let messages = serde_json::to_string(&messages)?;
+    // Texts and trees of values can always be written.
+    let messages = serde_json::to_string(&messages).unwrap_or_default();
     let others = others.trim_start_matches('{');
-    Ok(format!("{{\"{MESSAGES}\":{messages},{others}"))
+    format!("{{\"{MESSAGES}\":{messages},{others}")
 }
 
 /// All of the body but the messages.

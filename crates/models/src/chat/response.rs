@@ -16,15 +16,15 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// Sends a request; the answer is given when its head is there.
-    pub(super) async fn post(&self, body: String) -> Result<Response, LineError> {
+    /// Sends a request; the answer is given when its head is there. `body` is asked for as often as it is sent.
+    pub(super) async fn post(&self, body: impl Fn() -> String) -> Result<Response, LineError> {
         match self {
-            Self::Plain(line) => line.post(body.as_bytes()).await.map(Response::Plain),
+            Self::Plain(line) => line.post(body).await.map(Response::Plain),
             Self::Encrypted { client, chat } => {
-                let send = |body: String| client.post(chat.clone()).body(body).send();
-                let sent = match send(body.clone()).await.map_err(line_error) {
+                let send = || client.post(chat.clone()).body(body()).send();
+                let sent = match send().await.map_err(line_error) {
                     // Closed after the answer before: nobody has read it.
-                    Err(LineError::Closed) => send(body).await.map_err(line_error),
+                    Err(LineError::Closed) => send().await.map_err(line_error),
                     answered => answered,
                 };
                 sent.map(Response::Encrypted)
