@@ -34,6 +34,10 @@ impl Finding for LocalFinding {
         if let Some(passages) = self.snapshot.load_known(keys) {
             return Box::pin(std::future::ready(Ok(passages)));
         }
+        if self.snapshot.is_small() {
+            let loaded = self.snapshot.load(keys).map_err(broken("loading passages"));
+            return Box::pin(std::future::ready(loaded));
+        }
         let (snapshot, keys) = (Arc::clone(&self.snapshot), keys.to_vec());
         blocking(move || snapshot.load(&keys).map_err(broken("loading passages")))
     }

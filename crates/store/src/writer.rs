@@ -95,16 +95,12 @@ impl Writer {
         })
     }
 
-    /// Keeps a session, in the log first; false if somebody else has written it since. Here, when nobody else is writing.
+    /// Keeps a session, in the log first; false if somebody else has written it since. By the thread, as an entry of the log
+    /// takes no longer than the change of threads, and whoever waits here would need another one to do its tasks.
     pub(crate) async fn keep(&self, write: SessionWrite) -> Result<bool, PortError> {
-        let write = Arc::new(write);
-        let Some(alone) = self.desk.alone() else {
-            let (answer, outcome) = oneshot::channel();
-            self.order(Box::new(Keeping { write, is_kept: false, answer }))?;
-            return outcome.await.map_err(|_| gone())?;
-        };
-        let kept = tokio::task::block_in_place(|| alone.desk.keep(std::slice::from_ref(&write)))?;
-        Ok(kept.first().copied().unwrap_or_default())
+        let (answer, outcome) = oneshot::channel();
+        self.order(Box::new(Keeping { write: Arc::new(write), is_kept: false, answer }))?;
+        outcome.await.map_err(|_| gone())?
     }
 
     /// Sessions that are in the log and not in the tables.
