@@ -212,13 +212,19 @@ impl Session {
         self.turns.get(folded..).unwrap_or_default()
     }
 
-    /// The rewrite that is due: one turn more than fits the short-term, and the oldest of them are taken in.
+    /// Whether the memory is to be rewritten: there is one turn more than fits the short-term.
+    #[must_use]
+    pub fn is_due(&self, limits: &MemoryLimits) -> bool {
+        self.unfolded().len() > limits.turns
+    }
+
+    /// The rewrite that is due: the oldest turns that are not in the memory are taken in.
     #[must_use]
     pub fn fold(&self, limits: &MemoryLimits) -> Option<Fold> {
-        let unfolded = self.unfolded();
-        if unfolded.len() <= limits.turns {
+        if !self.is_due(limits) {
             return None;
         }
+        let unfolded = self.unfolded();
         Some(Fold {
             session: self.id.clone(),
             memory: self.memory.clone(),

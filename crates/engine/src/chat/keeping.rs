@@ -110,7 +110,7 @@ impl Run {
             let mut record = record.clone();
             (record.number, record.persisted) = (session.next_number(), true);
             session.add(record.said(), limits);
-            let (number, is_due) = (record.number, session.fold(limits).is_some());
+            let (number, is_due) = (record.number, session.is_due(limits));
             let expires_at = self.copilot.expiry(now);
             let (turn, bookings) = (Some(record), bookings.clone());
             let keep = KeepSession { session, revision, turn, bookings, is_due, now, expires_at };

@@ -266,7 +266,7 @@ impl Copilot {
             if !change(&mut session) {
                 return Ok(None);
             }
-            let is_due = session.fold(&self.rules.memory).is_some();
+            let is_due = session.is_due(&self.rules.memory);
             let expires_at = self.expiry(session.used_at);
             let changed = session.clone();
             let (turn, bookings) = (None, bookings.clone());

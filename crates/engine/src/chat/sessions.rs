@@ -161,7 +161,7 @@ impl Copilot {
         }
         let session = changed.ok_or(ABSENT)?;
         self.note(principal, "memory.roll_back", id).await?;
-        if session.fold(limits).is_some() {
+        if session.is_due(limits) {
             self.rewrite_memory(tenant.clone(), id.clone());
         }
         Ok(self.view(session))

@@ -47,13 +47,18 @@ impl SseParser {
             if self.line.len() + line.len() > self.bytes_max {
                 return Err(TooLong);
             }
-            self.line.extend_from_slice(line);
             let Some(end) = rest.first() else {
+                self.line.extend_from_slice(line);
                 return Ok(());
             };
             self.is_after_return = *end == b'\r';
             bytes = rest.get(1..).unwrap_or_default();
-            events.extend(self.end_line()?);
+            events.extend(if self.line.is_empty() {
+                self.end_line(line)?
+            } else {
+                self.line.extend_from_slice(line);
+                self.end_held_line()?
+            });
         }
         Ok(())
     }
@@ -61,20 +66,26 @@ impl SseParser {
     /// The data of an event whose end did not come. The specification drops it; some servers leave the end out.
     pub(super) fn rest(&mut self) -> Option<String> {
         if !self.line.is_empty() {
-            self.end_line().ok()?;
+            self.end_held_line().ok()?;
         }
-        self.data.take().map(|data| String::from_utf8_lossy(&data).into_owned())
+        self.data.take().map(text)
     }
 
-    fn end_line(&mut self) -> Result<Option<String>, TooLong> {
-        let line = take(&mut self.line);
-        let mut line = line.as_slice();
+    /// Ends a line that came in several pieces.
+    fn end_held_line(&mut self) -> Result<Option<String>, TooLong> {
+        let mut line = take(&mut self.line);
+        let event = self.end_line(&line);
+        line.clear();
+        self.line = line;
+        event
+    }
+
+    fn end_line(&mut self, mut line: &[u8]) -> Result<Option<String>, TooLong> {
         if take(&mut self.is_first_line) {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
         if line.is_empty() {
-            let data = self.data.take();
-            return Ok(data.map(|data| String::from_utf8_lossy(&data).into_owned()));
+            return Ok(self.data.take().map(text));
         }
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let (name, value) = line.split_at(colon);
@@ -97,6 +108,12 @@ impl SseParser {
         }
         Ok(())
     }
+}
+
+/// Bytes as text; what is none is marked.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[cfg(test)]

@@ -100,12 +100,12 @@ impl Choice {
 
 impl Delta {
     /// What it says and what it thinks, in this order.
-    pub(super) fn texts(&self) -> (String, String) {
+    pub(super) fn texts(&mut self) -> (String, String) {
         let (mut text, mut thoughts) = (String::new(), String::new());
-        match &self.content {
-            Some(Value::String(content)) => text.push_str(content),
+        match self.content.take() {
+            Some(Value::String(content)) => text = content,
             Some(Value::Array(parts)) => {
-                for part in parts {
+                for part in &parts {
                     text.push_str(part.get("text").and_then(Value::as_str).unwrap_or_default());
                     thoughts.push_str(&thinking(part));
                 }
@@ -199,7 +199,7 @@ mod tests {
 
     #[track_caller]
     fn check_texts(delta: Value, text: &str, thoughts: &str) {
-        let delta: Delta = serde_json::from_value(delta).unwrap();
+        let mut delta: Delta = serde_json::from_value(delta).unwrap();
         assert_eq!(delta.texts(), (text.to_owned(), thoughts.to_owned()));
     }
 

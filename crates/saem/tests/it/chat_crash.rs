@@ -138,3 +138,44 @@ async fn no_acknowledged_turn_is_lost_and_no_memory_rewritten_twice_over_50_kill
         "the work was real: {kept:?} {memory}"
     );
 }
+
+/// Points at which keeping a turn can be interrupted,
+/// and how often each is tried: the tables are only written when the log has many turns for them.
+const POINTS: &[(&str, u64)] = &[
+    ("store.before_log", 3),
+    ("store.after_log", 3),
+    ("store.before_commit", 1),
+    ("store.after_commit", 1),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_power_cut_at_every_step_of_keeping_a_turn_loses_no_answer() {
+    let model = ModelServer::answering(Duration::ZERO, played).await;
+    for (point, times) in POINTS {
+        let world = World::new();
+        let page =
+            world.file("a.md", "# Budget alerts\n\nA budget alert is sent at the threshold.");
+        world.ok(&["ingest", page.to_str().unwrap()]);
+        let (mut asked, mut kept) = (0, BTreeSet::new());
+        for nth in 1..=*times {
+            let failpoint = format!("{point}:{nth}");
+            let settings = [
+                ("SAEM_MODELS_BASE_URL", model.base_url.as_str()),
+                ("SAEM_MODELS_MODEL", "m"),
+                ("SAEM_FAILPOINT", failpoint.as_str()),
+            ];
+            let mut served = world.serve_with(&settings).await;
+            let (answers, _) = watch::channel(0);
+            let died = talk(&served, &mut asked, &mut kept, &answers);
+            let died = tokio::time::timeout(PATIENCE, died).await;
+            died.unwrap_or_else(|_| panic!("{failpoint} was never reached"));
+            served.child.wait().await.unwrap();
+            let settings = settings.get(..2).unwrap();
+            let mut served = world.serve_with(settings).await;
+            check(&served, &kept).await;
+            served.child.start_kill().unwrap();
+            served.child.wait().await.unwrap();
+        }
+        assert!(kept.len() > 1, "{point}: the work was real: {kept:?}");
+    }
+}
