@@ -1,55 +1,70 @@
-//! Programs that the tests start and that do not come with Rust.
+//! What the tests need and does not come with Rust: programs that they start, and letters that readers show.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// A program and the Debian package that brings it.
+/// Something to have, how it is seen whether it is there, and the Debian packages that bring it.
 struct Need {
-    program: &'static str,
-    /// With these it ends well at once, if all of it is there.
+    what: &'static str,
+    /// A program, which ends well at once if all of it is there.
     trial: &'static [&'static str],
-    package: &'static str,
+    packages: &'static [&'static str],
 }
 
-/// What the tests start.
 const NEEDS: &[Need] = &[
-    Need { program: "redis-server", trial: &["--version"], package: "redis-server" },
+    Need {
+        what: "redis-server",
+        trial: &["redis-server", "--version"],
+        packages: &["redis-server"],
+    },
     // Debian has Python without the part that makes environments; that package brings Python and pip too.
-    Need { program: "python3", trial: &["-c", "import ensurepip, venv"], package: "python3-venv" },
+    Need {
+        what: "python3 with venv",
+        trial: &["python3", "-c", "import ensurepip, venv"],
+        packages: &["python3-venv"],
+    },
     // Only what installs packages is used of it: they bring a Node of their own.
-    Need { program: "npm", trial: &["--version"], package: "npm" },
+    Need { what: "npm", trial: &["npm", "--version"], packages: &["npm"] },
     // What documents tell people to type is typed.
-    Need { program: "curl", trial: &["--version"], package: "curl" },
-    Need { program: "openssl", trial: &["version"], package: "openssl" },
+    Need { what: "curl", trial: &["curl", "--version"], packages: &["curl"] },
+    Need { what: "openssl", trial: &["openssl", "version"], packages: &["openssl"] },
     // The page is walked by it.
-    Need { program: "chromium", trial: &["--version"], package: "chromium" },
+    Need { what: "chromium", trial: &["chromium", "--version"], packages: &["chromium"] },
+    // Reports name a Korean font and do not bring it; some readers leave out the letters that no font here has.
+    Need {
+        what: "a font with Korean letters",
+        trial: &["sh", "-c", "fc-list :lang=ko | grep -q ."],
+        packages: &["fontconfig", "fonts-nanum"],
+    },
 ];
 
 /// Sees that all of it is there, and installs what is missing where that can be done without asking anybody.
 #[expect(clippy::print_stderr, reason = "a chore talks to the person who started it")]
 pub(crate) fn install() -> Result<()> {
     for need in NEEDS.iter().filter(|need| !is_there(need)) {
-        let Need { program, package, .. } = need;
+        let (what, packages) = (need.what, need.packages.join(" "));
         if !(is_debian() && is_root()) {
             bail!(
-                "the tests start {program}, which is not here or not whole: install it (on Debian: apt-get install {package})"
+                "the tests need {what}, which is not here or not whole: install it (on Debian: apt-get install {packages})"
             );
         }
-        eprintln!("── {program} is not here or not whole: installing the package {package}");
+        eprintln!("── {what}: not here or not whole, installing {packages}");
+        let install = [&["install", "-y", "--no-install-recommends"], need.packages].concat();
         // The lists of a fresh machine may be missing or old: fetched only if it does not go without.
-        if apt(&["install", "-y", "--no-install-recommends", package]).is_err() {
+        if apt(&install).is_err() {
             apt(&["update"])?;
-            apt(&["install", "-y", "--no-install-recommends", package])?;
+            apt(&install)?;
         }
     }
     Ok(())
 }
 
 fn is_there(need: &Need) -> bool {
-    let mut trial = Command::new(need.program);
-    trial.args(need.trial).stdout(Stdio::null()).stderr(Stdio::null());
+    let Some((program, arguments)) = need.trial.split_first() else { return true };
+    let mut trial = Command::new(program);
+    trial.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
     trial.status().is_ok_and(|status| status.success())
 }
 
@@ -81,9 +96,9 @@ mod tests {
 
     #[test]
     fn a_program_is_there_if_its_trial_ends_well() {
-        let need = |program, trial| Need { program, trial, package: "" };
-        assert!(is_there(&need("cargo", &["--version"])));
-        assert!(!is_there(&need("cargo", &["--no-such-flag"])));
-        assert!(!is_there(&need("no-program-is-called-this", &["--version"])));
+        let need = |trial| Need { what: "it", trial, packages: &[] };
+        assert!(is_there(&need(&["cargo", "--version"])));
+        assert!(!is_there(&need(&["cargo", "--no-such-flag"])));
+        assert!(!is_there(&need(&["no-program-is-called-this", "--version"])));
     }
 }
