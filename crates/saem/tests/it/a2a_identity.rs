@@ -344,7 +344,7 @@ async fn from_another_network_neither_card_nor_agent_are_there_whatever_one_show
         all(&visitor.tries_everything(&served).await, Met::NotThere, "from outside");
         all(&visitor.reads_cards(&served).await, Met::NotThere, "from outside");
     }
-    drop(served);
+    served.kill().await;
     let shown = hidden.replace("10.1.0.0/16", "127.0.0.0/8");
     let served = world.serve_with(&[("SAEM_SERVER_NETWORKS", &shown)]).await;
     let visitor = Visitor::plain(header());

@@ -196,7 +196,7 @@ async fn an_agent_is_registered_by_its_address_through_the_guard_and_overwritten
     let served = world.serve().await;
     let (status, told) = ask(&served, Some(&acme), "/registry/agents", Some(&body)).await;
     assert_eq!(status, 400, "the inside is closed: {told}");
-    drop(served);
+    served.kill().await;
     let open =
         [("SAEM_EGRESS_ALLOW_PRIVATE", "127.0.0.0/8"), ("SAEM_EGRESS_PORTS", ports.as_str())];
     let served = world.serve_with(&open).await;
@@ -279,7 +279,7 @@ async fn commands_keep_a_catalogue_with_a_server_and_without() {
     assert!(world.ok(&["agents", "show", id]).contains("version 1 (1.0.0)"));
     world.ok(&["agents", "remove", id]);
     assert!(world.error(&["agents", "show", id]).contains("there is no agent"));
-    drop(served);
+    served.kill().await;
     let lines = world.file("agents.jsonl", format!("{line}{{}}\n"));
     let error = world.error(&["agents", "import", lines.to_str().unwrap()]);
     assert!(error.contains("line 2: missing field"), "{error}");

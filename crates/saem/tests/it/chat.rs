@@ -371,7 +371,7 @@ async fn commands_ask_show_correct_and_forget_with_and_without_a_server() {
     check(&world, "alone");
     let served = world.serve().await;
     check(&world, "served");
-    drop(served);
+    served.kill().await;
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ async fn a_change_of_embedder_embeds_anew_in_the_background() {
     let world = World::new();
     let served = world.serve().await;
     served.add(&json!({ "name": "a.md", "text": "# 사과\n\n사과는 빨갛다." })).await;
-    drop(served);
+    served.kill().await;
     let embeddings = EmbeddingServer::start().await;
     let environment = [
         ("SAEM_EMBEDDER_KIND", "openai"),

@@ -227,7 +227,7 @@ async fn a_task_is_its_callers_alone_survives_the_server_and_stops_its_run_when_
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
         assert_eq!(answer["error"], absent["error"]);
     }
-    drop(served);
+    served.kill().await;
     let served = world.serve().await;
     let caller = Caller::of(&served, Some(&mine));
     until(&caller, &id, "input_required").await;

@@ -168,6 +168,11 @@ impl Served {
         Self { child, address, client }
     }
 
+    /// Kills it and waits until it is gone: a command that comes sooner still finds its address.
+    pub(crate) async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }

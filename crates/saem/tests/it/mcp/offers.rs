@@ -169,7 +169,7 @@ async fn prompts_come_from_the_data_folder_and_from_a_configured_one() {
     assert_eq!(got.result()["messages"][0]["content"]["text"], "Greet 미나.");
     let missing = Caller::of(&served, None).ask("prompts/get", json!({ "name": "greet" })).await;
     assert!(missing.answer()["error"]["message"].as_str().unwrap().contains("who is missing"));
-    drop(served);
+    served.kill().await;
 
     let folder = world.files().join("more").display().to_string();
     let served = world.serve_with(&[("SAEM_MCP_PROMPTS", &folder)]).await;
