@@ -9,7 +9,7 @@ use agent::names::TenantId;
 use agent::ports::{KeepSession, KeptSession};
 use redb::{ReadTransaction, WriteTransaction};
 
-use crate::log::Log;
+use crate::log::{Found, Log};
 use crate::tables::{self, LOGGED, from_row, to_row};
 use crate::{ledger, sessions};
 
@@ -50,7 +50,7 @@ impl SessionWrite {
     }
 
     /// Reads an entry of the log.
-    pub(crate) fn from_entry(entry: &[u8]) -> Result<Self, redb::Error> {
+    fn from_entry(entry: &[u8]) -> Result<Self, redb::Error> {
         let (tenant, keep) = from_row(entry)?;
         Ok(Self { tenant, keep })
     }
@@ -82,8 +82,19 @@ pub(crate) struct Accepted {
 }
 
 impl Ahead {
-    pub(crate) fn new(log: Option<Log>) -> Self {
-        Self { log, waiting: Vec::new(), last: 0 }
+    /// Without a log.
+    pub(crate) fn none() -> Self {
+        Self { log: None, waiting: Vec::new(), last: 0 }
+    }
+
+    /// A log as it was opened, with what a process that was killed has left in it.
+    pub(crate) fn opened(mut log: Log, found: &Found) -> Result<Self, redb::Error> {
+        let write = |entry: &Vec<u8>| SessionWrite::from_entry(entry).map(Arc::new);
+        let waiting: Vec<_> = found.entries.iter().map(write).collect::<Result<_, _>>()?;
+        if waiting.is_empty() {
+            log.begin_anew();
+        }
+        Ok(Self { log: Some(log), waiting, last: found.last })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -110,15 +121,11 @@ impl Ahead {
     }
 
     /// The tables have it all.
-    pub(crate) fn done(&mut self, known: &Known) {
-        if self.is_empty() {
-            return;
-        }
+    pub(crate) fn done(&mut self) {
         self.waiting.clear();
         if let Some(log) = &mut self.log {
             log.begin_anew();
         }
-        known.rows().clear();
     }
 
     /// The log has it, up to this number.
@@ -143,6 +150,11 @@ impl Known {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rows().is_empty()
+    }
+
+    /// The tables have it all.
+    pub(crate) fn clear(&self) {
+        self.rows().clear();
     }
 
     /// The session, if it is known here; the inner none if it has expired.

@@ -32,7 +32,7 @@ pub(crate) struct Log {
 }
 
 /// What was found in a log.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// What the entries say, in order; those that the tables have are left out.
     pub(crate) entries: Vec<Vec<u8>>,
@@ -61,21 +61,19 @@ impl Log {
         Ok((Self { file, key, end: LOG_BYTES, sum: 0, next }, found))
     }
 
-    /// Whether entries of so many bytes in all fit behind those that are there.
+    /// Whether entries fit behind those that are there.
     pub(crate) fn has_room(&self, entries: &[Vec<u8>]) -> bool {
-        let bytes: usize = entries.iter().map(|entry| HEAD_BYTES + entry.len()).sum();
-        bytes <= LOG_BYTES.saturating_sub(self.end)
+        bytes_of(entries) <= LOG_BYTES.saturating_sub(self.end)
     }
 
     /// Whether they would fit into an empty log.
     pub(crate) fn could_hold(entries: &[Vec<u8>]) -> bool {
-        entries.iter().map(|entry| HEAD_BYTES + entry.len()).sum::<usize>() <= LOG_BYTES
+        bytes_of(entries) <= LOG_BYTES
     }
 
     /// Has entries on disk, and gives the number of the last.
     pub(crate) fn append(&mut self, entries: &[Vec<u8>]) -> io::Result<u64> {
-        let mut bytes =
-            Vec::with_capacity(entries.iter().map(|entry| HEAD_BYTES + entry.len()).sum());
+        let mut bytes = Vec::with_capacity(bytes_of(entries));
         let mut sum = self.sum;
         for (number, entry) in (self.next..).zip(entries) {
             let length = u32::try_from(entry.len()).map_err(io::Error::other)?;
@@ -96,6 +94,11 @@ impl Log {
     pub(crate) fn begin_anew(&mut self) {
         (self.end, self.sum) = (0, 0);
     }
+}
+
+/// What entries take of the file.
+fn bytes_of(entries: &[Vec<u8>]) -> usize {
+    entries.iter().map(|entry| HEAD_BYTES + entry.len()).sum()
 }
 
 /// The entries from the front on, as long as each is whole and follows the one before it.

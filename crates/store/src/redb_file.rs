@@ -14,7 +14,7 @@ use agent::tools::policy::{Approval, Pins};
 use redb::{Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable};
 use tokio::sync::watch;
 
-use crate::ahead::SessionWrite;
+use crate::ahead::Ahead;
 use crate::log::Log;
 use crate::migrations;
 use crate::shelf::{Rows, Shelf};
@@ -72,8 +72,8 @@ impl Store {
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let file = Arc::new(File::open(path, &options)?);
         let unusable = |why: String| OpenError::Unusable { path: path.to_owned(), why };
-        let log = file.open_log().map_err(|error| unusable(error.to_string()))?;
-        let writer = Writer::start(Arc::clone(&file), log, options.failpoints)
+        let ahead = file.open_log().map_err(|error| unusable(error.to_string()))?;
+        let writer = Writer::start(Arc::clone(&file), ahead, options.failpoints)
             .map_err(|error| unusable(error.to_string()))?;
         Ok(Self {
             file,
@@ -170,9 +170,9 @@ impl File {
         })
     }
 
-    /// Opens the log beside the file, and puts into the tables what a process that was killed has left in it. None where
-    /// there is no room for one: everything goes to the tables at once then.
-    fn open_log(&self) -> Result<Option<Log>, redb::Error> {
+    /// Opens the log beside the file, and puts into the tables what a process that was killed has left in it. Where there is
+    /// no room for a log, everything goes to the tables at once.
+    fn open_log(&self) -> Result<Ahead, redb::Error> {
         let (key, applied) = self.with(|database| {
             let transaction = database.begin_read()?;
             let meta = transaction.open_table(tables::META)?;
@@ -181,24 +181,24 @@ impl File {
             };
             Ok((number(tables::LOG_KEY)?, number(tables::LOGGED)?))
         })?;
-        let (mut log, found) = match Log::open(&self.path.with_extension("log"), key, applied) {
+        let (log, found) = match Log::open(&self.path.with_extension("log"), key, applied) {
             Ok(opened) => opened,
-            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => return Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                return Ok(Ahead::none());
+            }
             Err(error) => return Err(redb::Error::Io(error)),
         };
-        if !found.entries.is_empty() {
+        let mut ahead = Ahead::opened(log, &found)?;
+        if !ahead.is_empty() {
             self.with(|database| {
                 let transaction = database.begin_write()?;
-                for entry in &found.entries {
-                    SessionWrite::from_entry(entry)?.run(&transaction)?;
-                }
-                transaction.open_table(tables::META)?.insert(tables::LOGGED, found.last)?;
+                ahead.put_into_tables(&transaction)?;
                 Ok(transaction.commit()?)
             })?;
             tracing::info!(count = found.entries.len(), "writes of the log were caught up with");
+            ahead.done();
         }
-        log.begin_anew();
-        Ok(Some(log))
+        Ok(ahead)
     }
 
     /// Does something with the open database; opening anew waits until it is done.

@@ -233,10 +233,17 @@ fn live<S: DeserializeOwned>(
     id: &SessionId,
     now: Timestamp,
 ) -> Result<Option<Row<S>>, redb::Error> {
-    let sessions = transaction.open_table(tables::SESSIONS)?;
-    let row = sessions.get((tenant.as_str(), id.as_str()))?;
-    let row: Option<Row<S>> = row.map(|row| from_row(row.value())).transpose()?;
+    let row = row_in::<S>(&transaction.open_table(tables::SESSIONS)?, tenant, id)?;
     Ok(row.filter(|row| now < row.expires_at))
+}
+
+fn row_in<S: DeserializeOwned>(
+    sessions: &impl ReadableTable<(&'static str, &'static str), &'static [u8]>,
+    tenant: &TenantId,
+    id: &SessionId,
+) -> Result<Option<Row<S>>, redb::Error> {
+    let row = sessions.get((tenant.as_str(), id.as_str()))?;
+    row.map(|row| from_row(row.value())).transpose()
 }
 
 /// The row of a session, expired or not.
@@ -245,9 +252,7 @@ fn row_of<S: DeserializeOwned>(
     tenant: &TenantId,
     id: &SessionId,
 ) -> Result<Option<Row<S>>, redb::Error> {
-    let sessions = transaction.open_table(tables::SESSIONS)?;
-    let row = sessions.get((tenant.as_str(), id.as_str()))?;
-    row.map(|row| from_row(row.value())).transpose()
+    row_in(&transaction.open_table(tables::SESSIONS)?, tenant, id)
 }
 
 /// How often a session was written and when it expires; none if nothing of it is there.
@@ -256,9 +261,7 @@ pub(crate) fn revision_of(
     tenant: &TenantId,
     id: &SessionId,
 ) -> Result<Option<(u64, Timestamp)>, redb::Error> {
-    let sessions = transaction.open_table(tables::SESSIONS)?;
-    let row = sessions.get((tenant.as_str(), id.as_str()))?;
-    let row: Option<Row<IgnoredAny>> = row.map(|row| from_row(row.value())).transpose()?;
+    let row = row_in::<IgnoredAny>(&transaction.open_table(tables::SESSIONS)?, tenant, id)?;
     Ok(row.map(|row| (row.revision, row.expires_at)))
 }
 

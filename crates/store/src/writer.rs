@@ -46,7 +46,7 @@ impl Writer {
     /// Starts the thread; it ends when the last `Writer` is gone.
     pub(crate) fn start(
         file: Arc<File>,
-        log: Option<Log>,
+        ahead: Ahead,
         failpoints: Arc<dyn Failpoints>,
     ) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel(WAITING_MAX);
@@ -55,7 +55,7 @@ impl Writer {
             file,
             failpoints,
             tell,
-            ahead: Mutex::new(Ahead::new(log)),
+            ahead: Mutex::new(ahead),
             known: Known::default(),
             under_way: AtomicUsize::new(0),
             shared: AtomicUsize::new(0),
@@ -441,7 +441,8 @@ impl Desk {
             Ok(())
         });
         outcome.map_err(|error| self.settle(&error))?;
-        ahead.done(&self.known);
+        ahead.done();
+        self.known.clear();
         Ok(())
     }
 

@@ -114,7 +114,6 @@ impl Place {
         from: &[u8],
         into: &mut Vec<u8>,
     ) -> Result<Option<(usize, Option<Self>)>, LineError> {
-        let line_end = from.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
         Ok(match self {
             Self::Size => {
                 let wrong = |_| broken("a piece of its answer has no length");
@@ -137,11 +136,14 @@ impl Place {
                 [b'\r'] => None,
                 _ => return Err(broken("a piece of its answer is longer than it says")),
             },
-            Self::Trailer(before) => match line_end {
-                Some(end) if matches!(from, [b'\n', ..] | [b'\r', b'\n', ..]) => Some((end, None)),
+            Self::Trailer(before) => match from.iter().position(|byte| *byte == b'\n') {
+                Some(end) if matches!(from, [b'\n', ..] | [b'\r', b'\n', ..]) => {
+                    Some((end + 1, None))
+                }
                 Some(end) => {
-                    short_enough(*before + end)?;
-                    Some((end, Some(Self::Trailer(*before + end))))
+                    let sum = *before + end + 1;
+                    short_enough(sum)?;
+                    Some((end + 1, Some(Self::Trailer(sum))))
                 }
                 None => short_enough(*before + from.len())?,
             },
