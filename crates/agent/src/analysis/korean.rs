@@ -1,5 +1,8 @@
 //! Cuts Korean particles and endings off a word by rule, without a dictionary.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::letters::ends_in_consonant;
 
 /// What is left of a word without its particles and endings; the word itself when nothing fits.
@@ -18,13 +21,13 @@ pub(crate) fn stem(word: &[char]) -> &[char] {
 
 /// Whether the word only asks or connects: left out of a query that has better words.
 pub(crate) fn is_function_word(stem: &[char]) -> bool {
-    stem.len() <= FUNCTION_SYLLABLES_MAX
-        && FUNCTION_STEMS.iter().any(|word| word.chars().eq(stem.iter().copied()))
+    let Some(first) = stem.first() else { return false };
+    FUNCTION_BY_FIRST.get(first).is_some_and(|words| words.iter().any(|word| **word == *stem))
 }
 
 /// Whether letters that follow a Latin word or a number are only a particle: the 는 of `AWS는`.
 pub(crate) fn is_particle(word: &[char]) -> bool {
-    SUFFIXES.iter().any(|suffix| suffix.text.chars().eq(word.iter().copied()))
+    suffixes_of(word).iter().any(|(text, _)| **text == *word)
 }
 
 /// 학교 + 들 + 에게 + 까지 + 는 is as far as it goes in practice.
@@ -51,19 +54,48 @@ const fn suffix(text: &'static str, after: After, left_min: usize) -> Suffix {
     Suffix { text, after, left_min }
 }
 
-fn cut(word: &[char]) -> Option<&[char]> {
-    let end = word.last()?;
-    SUFFIXES
-        .iter()
-        // Nearly all are out by their last syllable.
-        .filter(|suffix| suffix.text.ends_with(*end))
-        .filter_map(|suffix| remainder(word, suffix))
-        .min_by_key(|left| left.len())
+/// Suffixes by their last syllable, each with its syllables: nearly all are out by it.
+static SUFFIXES_BY_LAST: LazyLock<HashMap<char, Vec<(Box<[char]>, &Suffix)>>> =
+    LazyLock::new(|| {
+        let mut by_last: HashMap<_, Vec<_>> = HashMap::new();
+        for suffix in SUFFIXES {
+            let syllables: Box<[char]> = suffix.text.chars().collect();
+            if let Some(last) = syllables.last().copied() {
+                by_last.entry(last).or_default().push((syllables, suffix));
+            }
+        }
+        by_last
+    });
+
+/// Words that ask or connect, by their first syllable.
+static FUNCTION_BY_FIRST: LazyLock<HashMap<char, Vec<Box<[char]>>>> = LazyLock::new(|| {
+    let mut by_first: HashMap<_, Vec<_>> = HashMap::new();
+    for word in FUNCTION_STEMS {
+        let syllables: Box<[char]> = word.chars().collect();
+        if let Some(first) = syllables.first().copied() {
+            by_first.entry(first).or_default().push(syllables);
+        }
+    }
+    by_first
+});
+
+/// The suffixes that end as the word does.
+fn suffixes_of(word: &[char]) -> &'static [(Box<[char]>, &'static Suffix)] {
+    word.last().and_then(|last| SUFFIXES_BY_LAST.get(last)).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn remainder<'word>(word: &'word [char], suffix: &Suffix) -> Option<&'word [char]> {
-    let length = suffix.text.chars().count();
-    let (left, end) = word.split_at_checked(word.len().checked_sub(length)?)?;
+fn cut(word: &[char]) -> Option<&[char]> {
+    let suffixes = suffixes_of(word).iter();
+    let cuts = suffixes.filter_map(|(syllables, suffix)| remainder(word, syllables, suffix));
+    cuts.min_by_key(|left| left.len())
+}
+
+fn remainder<'word>(
+    word: &'word [char],
+    syllables: &[char],
+    suffix: &Suffix,
+) -> Option<&'word [char]> {
+    let left = word.strip_suffix(syllables)?;
     let last = *left.last()?;
     let fits = match suffix.after {
         After::Any => true,
@@ -71,8 +103,7 @@ fn remainder<'word>(word: &'word [char], suffix: &Suffix) -> Option<&'word [char
         After::Vowel => !ends_in_consonant(last),
         After::Open => !ends_in_consonant(last) || ends_in_rieul(last),
     };
-    let is_there = suffix.text.chars().eq(end.iter().copied());
-    (fits && is_there && left.len() >= suffix.left_min).then_some(left)
+    (fits && left.len() >= suffix.left_min).then_some(left)
 }
 
 fn ends_in_rieul(syllable: char) -> bool {
@@ -215,9 +246,6 @@ const SUFFIXES: &[Suffix] = &[
     suffix("었던", After::Any, 2),
     suffix("았던", After::Any, 2),
 ];
-
-/// Longest of the list, in syllables: nearly all other words are out by their length or first syllable.
-const FUNCTION_SYLLABLES_MAX: usize = 4;
 
 /// Stems, as [`stem`] leaves them.
 const FUNCTION_STEMS: &[&str] = &[

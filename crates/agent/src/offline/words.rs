@@ -64,14 +64,7 @@ static PARTICLES: WordList = WordList::new(
 impl Asked {
     #[must_use]
     pub fn new(question: &str) -> Self {
-        let mut words: Vec<String> = Vec::new();
-        for word in telling_words(&question.to_lowercase()) {
-            let stem = if is_korean(word) { korean_stem(word) } else { english_stem(word) };
-            if !words.iter().any(|known| known == stem) {
-                words.push(stem.to_owned());
-            }
-        }
-        Self { words, terms: terms(question) }
+        Self { words: asked_words(question), terms: terms(question) }
     }
 
     /// Things with names of their own that none of these texts mentions.
@@ -120,6 +113,18 @@ impl AskedTerm {
         let translated = self.translations.iter().any(|other| stands_in(other, text));
         if translated { TRANSLATED } else { own }
     }
+}
+
+/// The words that say something, without their endings, each once.
+fn asked_words(question: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in telling_words(&question.to_lowercase()) {
+        let stem = if is_korean(word) { korean_stem(word) } else { english_stem(word) };
+        if !words.iter().any(|known| known == stem) {
+            words.push(stem.to_owned());
+        }
+    }
+    words
 }
 
 /// What is asked about, each thing once.
@@ -333,21 +338,27 @@ const ALONE_WORDS_MIN: usize = 3;
 #[must_use]
 pub fn contextual(question: &str, earlier: &[SaidTurn]) -> String {
     let Some(before) = earlier.last() else { return question.to_owned() };
-    let asked = Asked::new(question);
-    let lower = question.trim().to_lowercase();
-    let mut signs = LEANS_KOREAN.iter().chain(LEANS_ENGLISH);
-    let leans = signs.any(|sign| lower.starts_with(sign) || lower.contains(&format!(" {sign}")));
-    if !leans && asked.words.len() >= ALONE_WORDS_MIN {
+    let asked = asked_words(question);
+    if !leans(question) && asked.len() >= ALONE_WORDS_MIN {
         return question.to_owned();
     }
     let mut added: Vec<String> = Vec::new();
-    for word in Asked::new(&before.question).words {
-        let is_replaced = asked.words.iter().any(|new| counts_alike(new, &word));
-        if !is_replaced && !asked.words.contains(&word) {
+    for word in asked_words(&before.question) {
+        let is_replaced = asked.iter().any(|new| counts_alike(new, &word));
+        if !is_replaced && !asked.contains(&word) {
             added.push(word);
         }
     }
     if added.is_empty() { question.to_owned() } else { format!("{} {question}", added.join(" ")) }
+}
+
+/// Whether a question says so that it leans on what was said before, in front or behind a blank.
+fn leans(question: &str) -> bool {
+    let lower = question.trim().to_lowercase();
+    let is_sign =
+        |rest: &str| LEANS_KOREAN.iter().chain(LEANS_ENGLISH).any(|sign| rest.starts_with(sign));
+    let blanks = lower.match_indices(' ').filter_map(|(at, _)| lower.get(at + 1..));
+    std::iter::once(lower.as_str()).chain(blanks).any(is_sign)
 }
 
 /// Whether two words are numbers of the same thing: `11월` and `1월`.
