@@ -49,16 +49,19 @@ impl Reader {
         if self.body_bytes > BODY_BYTES_MAX {
             return Err(Fault::Limit(Limit::BodyBytes(BODY_BYTES_MAX)));
         }
-        let mut data = Vec::new();
-        let fed = self.parser.feed(bytes, &mut data);
-        for data in data {
-            self.has_events = true;
-            if self.assembly.take(&data, events)? == Progress::Done {
-                return Ok(Progress::Done);
+        let Self { parser, assembly, has_events, .. } = self;
+        let mut taken = Ok(Progress::More);
+        let fed = parser.feed(bytes, |data| {
+            // What stands behind the end or a fault is not looked at.
+            if matches!(taken, Ok(Progress::More)) {
+                *has_events = true;
+                taken = assembly.take(data, events);
             }
+        });
+        if matches!(taken, Ok(Progress::More)) {
+            fed.map_err(|_| Fault::Limit(Limit::LineBytes(LINE_BYTES_MAX)))?;
         }
-        fed.map_err(|_| Fault::Limit(Limit::LineBytes(LINE_BYTES_MAX)))?;
-        Ok(Progress::More)
+        taken
     }
 
     /// The connection was closed in good order, which does not mean that the answer is whole.

@@ -1,5 +1,6 @@
 //! Server-sent events from bytes, however they were cut: only what the `data` lines say is of use here.
 
+use std::io::BufRead as _;
 use std::mem::take;
 
 /// The byte order mark that some servers begin with.
@@ -14,7 +15,9 @@ pub(super) struct TooLong;
 pub(super) struct SseParser {
     bytes_max: usize,
     line: Vec<u8>,
-    data: Option<Vec<u8>>,
+    /// What the event says, if it has said anything.
+    data: Vec<u8>,
+    has_data: bool,
     is_first_line: bool,
     is_after_return: bool,
 }
@@ -25,25 +28,25 @@ impl SseParser {
         Self {
             bytes_max,
             line: Vec::new(),
-            data: None,
+            data: Vec::new(),
+            has_data: false,
             is_first_line: true,
             is_after_return: false,
         }
     }
 
-    /// Reads on, and adds the data of each event that is over to `events`; also of those before a line too long.
+    /// Reads on, and hands over the data of each event that is over; also of those before a line too long.
     pub(super) fn feed(
         &mut self,
         mut bytes: &[u8],
-        events: &mut Vec<String>,
+        mut event: impl FnMut(&str),
     ) -> Result<(), TooLong> {
         while let Some(first) = bytes.first() {
             if take(&mut self.is_after_return) && *first == b'\n' {
                 bytes = bytes.get(1..).unwrap_or_default();
                 continue;
             }
-            let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-            let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            let (line, rest) = bytes.split_at(line_length(bytes));
             if self.line.len() + line.len() > self.bytes_max {
                 return Err(TooLong);
             }
@@ -53,12 +56,12 @@ impl SseParser {
             };
             self.is_after_return = *end == b'\r';
             bytes = rest.get(1..).unwrap_or_default();
-            events.extend(if self.line.is_empty() {
-                self.end_line(line)?
+            if self.line.is_empty() {
+                self.end_line(line, &mut event)?;
             } else {
                 self.line.extend_from_slice(line);
-                self.end_held_line()?
-            });
+                self.end_held_line(&mut event)?;
+            }
         }
         Ok(())
     }
@@ -66,26 +69,35 @@ impl SseParser {
     /// The data of an event whose end did not come. The specification drops it; some servers leave the end out.
     pub(super) fn rest(&mut self) -> Option<String> {
         if !self.line.is_empty() {
-            self.end_held_line().ok()?;
+            self.end_held_line(&mut |_: &str| {}).ok()?;
         }
-        self.data.take().map(text)
+        take(&mut self.has_data).then(|| String::from_utf8_lossy(&take(&mut self.data)).into())
     }
 
     /// Ends a line that came in several pieces.
-    fn end_held_line(&mut self) -> Result<Option<String>, TooLong> {
+    fn end_held_line(&mut self, event: &mut impl FnMut(&str)) -> Result<(), TooLong> {
         let mut line = take(&mut self.line);
-        let event = self.end_line(&line);
+        let ended = self.end_line(&line, event);
         line.clear();
         self.line = line;
-        event
+        ended
     }
 
-    fn end_line(&mut self, mut line: &[u8]) -> Result<Option<String>, TooLong> {
+    fn end_line(&mut self, mut line: &[u8], event: &mut impl FnMut(&str)) -> Result<(), TooLong> {
         if take(&mut self.is_first_line) {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
         if line.is_empty() {
-            return Ok(self.data.take().map(text));
+            if take(&mut self.has_data) {
+                // Bytes that are no text are marked.
+                event(&String::from_utf8_lossy(&self.data));
+                self.data.clear();
+            }
+            return Ok(());
+        }
+        // Most lines are these.
+        if let Some(value) = line.strip_prefix(b"data: ") {
+            return self.add_data(value);
         }
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let (name, value) = line.split_at(colon);
@@ -94,26 +106,31 @@ impl SseParser {
             let value = value.strip_prefix(b":").unwrap_or(value);
             self.add_data(value.strip_prefix(b" ").unwrap_or(value))?;
         }
-        Ok(None)
+        Ok(())
     }
 
     fn add_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
-        match &mut self.data {
-            None => self.data = Some(value.to_vec()),
-            Some(data) if data.len() + value.len() < self.bytes_max => {
-                data.push(b'\n');
-                data.extend_from_slice(value);
+        if self.has_data {
+            if self.data.len() + value.len() >= self.bytes_max {
+                return Err(TooLong);
             }
-            Some(_) => return Err(TooLong),
+            self.data.push(b'\n');
         }
+        self.has_data = true;
+        self.data.extend_from_slice(value);
         Ok(())
     }
 }
 
-/// Bytes as text; what is none is marked.
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// Bytes before the next end of a line; all of them if there is none.
+fn line_length(bytes: &[u8]) -> usize {
+    let before = |bytes: &[u8], end: u8| {
+        // It looks at many bytes at once, as a loop over them does not; of a slice it cannot fail.
+        let passed = (&mut &*bytes).skip_until(end).unwrap_or_default();
+        passed - usize::from(bytes.get(..passed).is_some_and(|passed| passed.ends_with(&[end])))
+    };
+    let line = before(bytes, b'\n');
+    before(bytes.get(..line).unwrap_or_default(), b'\r')
 }
 
 #[cfg(test)]
@@ -125,7 +142,7 @@ mod tests {
     fn parse(pieces: &[&[u8]]) -> (Vec<String>, Option<String>) {
         let (mut parser, mut events) = (SseParser::new(1000), Vec::new());
         for piece in pieces {
-            parser.feed(piece, &mut events).unwrap();
+            parser.feed(piece, |event| events.push(event.to_owned())).unwrap();
         }
         let rest = parser.rest();
         (events, rest)
@@ -184,12 +201,15 @@ mod tests {
     #[test]
     fn a_line_or_an_event_that_is_too_long_is_an_error_and_not_memory() {
         let (mut parser, mut events) = (SseParser::new(10), Vec::new());
-        assert_eq!(parser.feed(b"data: a\n\ndata: 123", &mut events), Ok(()));
-        assert_eq!(parser.feed(b"45", &mut events), Err(TooLong));
-        assert_eq!(events, ["a"]);
+        let mut feed = |parser: &mut SseParser, bytes: &[u8]| {
+            parser.feed(bytes, |event| events.push(event.to_owned()))
+        };
+        assert_eq!(feed(&mut parser, b"data: a\n\ndata: 123"), Ok(()));
+        assert_eq!(feed(&mut parser, b"45"), Err(TooLong));
         let mut parser = SseParser::new(10);
-        assert_eq!(parser.feed(b"data:12345\n", &mut events), Ok(()));
-        assert_eq!(parser.feed(b"data:12345\n", &mut events), Err(TooLong));
+        assert_eq!(feed(&mut parser, b"data:12345\n"), Ok(()));
+        assert_eq!(feed(&mut parser, b"data:12345\n"), Err(TooLong));
+        assert_eq!(events, ["a"]);
     }
 
     proptest! {

@@ -1,7 +1,12 @@
 //! The words of a chat completion as servers say them, whole or in pieces.
+//!
+//! A piece is a word, and an answer has hundreds of them: what they say is read into its place, without a tree of values.
+
+use std::fmt;
 
 use agent::model::Usage;
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 /// What ends a stream.
@@ -10,7 +15,7 @@ pub(super) const DONE: &str = "[DONE]";
 /// A piece of an answer, or the whole: the two differ in `delta` and `message` only.
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk {
-    choices: Option<Vec<Choice>>,
+    choices: Option<First>,
     usage: Option<WireUsage>,
     x_groq: Option<Groq>,
     /// An error may come where an answer is expected.
@@ -20,6 +25,34 @@ pub(super) struct Chunk {
 #[derive(Debug, Deserialize)]
 struct Groq {
     usage: Option<WireUsage>,
+}
+
+/// The first choice of a list, if it has one: never more than one is asked for.
+#[derive(Debug)]
+struct First(Option<Choice>);
+
+impl<'de> Deserialize<'de> for First {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Choices;
+        impl<'de> Visitor<'de> for Choices {
+            type Value = First;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of choices")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut choices: A) -> Result<First, A::Error> {
+                let mut first = None;
+                while let Some(choice) = choices.next_element::<Choice>()? {
+                    if first.is_none() && choice.index.unwrap_or(0) == 0 {
+                        first = Some(choice);
+                    }
+                }
+                Ok(First(first))
+            }
+        }
+        deserializer.deserialize_seq(Choices)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -32,13 +65,93 @@ pub(super) struct Choice {
 
 #[derive(Debug, Deserialize, Default)]
 pub(super) struct Delta {
-    content: Option<Value>,
+    #[serde(default)]
+    content: Said,
     /// DeepSeek, Z.AI, older vLLM.
-    reasoning_content: Option<Value>,
+    #[serde(default)]
+    reasoning_content: Said,
     /// Ollama, newer vLLM, OpenRouter.
-    reasoning: Option<Value>,
+    #[serde(default)]
+    reasoning: Said,
     pub(super) refusal: Option<String>,
     tool_calls: Option<Vec<Fragment>>,
+}
+
+/// What stands where a text is expected.
+#[derive(Debug, Default)]
+enum Said {
+    #[default]
+    Nothing,
+    Text(String),
+    /// Mistral's typed parts.
+    Parts(Vec<Value>),
+}
+
+impl Said {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Nothing | Self::Parts(_) => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnySaid)
+    }
+}
+
+struct AnySaid;
+
+/// Whatever else it is says nothing.
+impl<'de> Visitor<'de> for AnySaid {
+    type Value = Said;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or its parts")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Said, E> {
+        Ok(Said::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Said, E> {
+        Ok(Said::Text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Said, A::Error> {
+        let mut parts = Vec::new();
+        while let Some(part) = list.next_element()? {
+            parts.push(part);
+        }
+        Ok(Said::Parts(parts))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Said, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Said::Nothing)
+    }
+
+    fn visit_unit<E>(self) -> Result<Said, E> {
+        Ok(Said::Nothing)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Said, E> {
+        Ok(Said::Nothing)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Said, E> {
+        Ok(Said::Nothing)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Said, E> {
+        Ok(Said::Nothing)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Said, E> {
+        Ok(Said::Nothing)
+    }
 }
 
 /// A part of a tool call: name and id come first, the arguments in pieces.
@@ -78,10 +191,8 @@ struct CompletionDetails {
 }
 
 impl Chunk {
-    /// The first choice: never more than one is asked for.
     pub(super) fn choice(&mut self) -> Option<Choice> {
-        let choices = self.choices.take()?;
-        choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0)
+        self.choices.take()?.0
     }
 
     /// None when nothing was counted: some servers send zeros before the end.
@@ -102,19 +213,18 @@ impl Delta {
     /// What it says and what it thinks, in this order.
     pub(super) fn texts(&mut self) -> (String, String) {
         let (mut text, mut thoughts) = (String::new(), String::new());
-        match self.content.take() {
-            Some(Value::String(content)) => text = content,
-            Some(Value::Array(parts)) => {
+        match std::mem::take(&mut self.content) {
+            Said::Nothing => {}
+            Said::Text(content) => text = content,
+            Said::Parts(parts) => {
                 for part in &parts {
                     text.push_str(part.get("text").and_then(Value::as_str).unwrap_or_default());
                     thoughts.push_str(&thinking(part));
                 }
             }
-            _ => {}
         }
         // Some servers say the same under both names.
-        let named = [&self.reasoning_content, &self.reasoning];
-        let named = named.into_iter().flatten().find_map(Value::as_str);
+        let named = self.reasoning_content.text().or_else(|| self.reasoning.text());
         thoughts.push_str(named.unwrap_or_default());
         (text, thoughts)
     }
