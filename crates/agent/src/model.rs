@@ -21,6 +21,7 @@ pub use self::error::{Limit, ModelError, Phase};
 pub use self::instructions::{
     answer_in_json, answer_tool, call_in_text, repair_json, tools_in_text,
 };
+use self::schema::Schema;
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -139,7 +140,7 @@ pub enum Output {
     Text,
     /// JSON of this schema, given as text. How the model is brought to it is the adapter's business, and a model may
     /// still fail: the reader checks.
-    Json { name: String, schema: Value },
+    Json { name: String, schema: Arc<Schema> },
 }
 
 /// What happens while a model answers.

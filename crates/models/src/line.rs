@@ -7,7 +7,7 @@
 mod body;
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, IoSlice, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -103,10 +103,10 @@ impl Line {
     /// models think for long, and a question need not be held meanwhile.
     pub(crate) async fn post(
         self: &Arc<Self>,
-        body: impl Fn() -> String,
+        body: impl Fn() -> Vec<u8>,
     ) -> Result<Reply, LineError> {
         if let Some(stream) = self.take_kept() {
-            match self.ask(stream, self.question(&body())).await {
+            match self.ask(stream, body()).await {
                 // Some servers close a connection after an answer without saying so, and the next question meets that:
                 // it is sent once more, as nobody has read it. llama.cpp's does.
                 Err(LineError::Closed) => {}
@@ -114,15 +114,16 @@ impl Line {
             }
         }
         let stream = self.connect().await?;
-        self.ask(stream, self.question(&body())).await
+        self.ask(stream, body()).await
     }
 
-    fn question(&self, body: &str) -> Vec<u8> {
-        let mut question = Vec::with_capacity(self.head.len() + body.len() + 64);
-        question.extend_from_slice(&self.head);
+    /// The head of a question of so many bytes.
+    fn head(&self, body_bytes: usize) -> Vec<u8> {
+        let mut head = Vec::with_capacity(self.head.len() + 64);
+        head.extend_from_slice(&self.head);
         // Writing to memory does not fail.
-        _ = write!(question, "content-length: {}\r\n\r\n{body}", body.len());
-        question
+        _ = write!(head, "content-length: {body_bytes}\r\n\r\n");
+        head
     }
 
     async fn connect(&self) -> Result<TcpStream, LineError> {
@@ -141,11 +142,11 @@ impl Line {
     async fn ask(
         self: &Arc<Self>,
         mut stream: TcpStream,
-        question: Vec<u8>,
+        body: Vec<u8>,
     ) -> Result<Reply, LineError> {
         let mut buffer = Vec::new();
-        let is_sent = send(&stream, &question, &mut buffer).await?;
-        drop(question);
+        let is_sent = send(&stream, &self.head(body.len()), &body, &mut buffer).await?;
+        drop(body);
         let head = loop {
             match Head::read(&mut buffer)? {
                 Some(head) if head.is_interim() => {}
@@ -214,13 +215,15 @@ fn ended(head: &[u8], error: Option<io::Error>) -> LineError {
 /// Sends a question; false if the server answers, or leaves, before it has taken everything. What it says is in `buffer`.
 async fn send(
     stream: &TcpStream,
-    question: &[u8],
+    head: &[u8],
+    body: &[u8],
     buffer: &mut Vec<u8>,
 ) -> Result<bool, LineError> {
-    let mut rest = question;
+    let mut parts = [IoSlice::new(head), IoSlice::new(body)];
+    let mut rest = parts.as_mut_slice();
     while !rest.is_empty() {
-        match stream.try_write(rest) {
-            Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
+        match stream.try_write_vectored(rest) {
+            Ok(sent) => IoSlice::advance_slices(&mut rest, sent),
             Err(error) if is_waiting(&error) => {
                 let ready = stream.ready(Interest::READABLE | Interest::WRITABLE).await;
                 let ready = ready.map_err(|error| LineError::Broken(error.to_string()))?;

@@ -150,7 +150,7 @@ pub fn research_repair(
     // Servers refuse an empty message of the model.
     let answer = if answer.trim().is_empty() { "{}" } else { clip(answer, TEXT_BYTES_MAX) };
     messages.push(Message::assistant(answer));
-    messages.push(Message::user(repair_json(fault, &purpose.shape().schema)));
+    messages.push(Message::user(repair_json(fault, purpose.shape().schema.value())));
     messages
 }
 

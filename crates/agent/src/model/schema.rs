@@ -28,11 +28,44 @@ const TOLD: &[(&str, &str)] = &[
 /// The name of the one field around a type that is no object itself.
 pub const WRAPPED: &str = "value";
 
+/// A schema and what requests say of it: it goes with every question and is written down once.
+#[derive(Debug, PartialEq)]
+pub struct Schema {
+    value: Value,
+    text: String,
+    is_strict: bool,
+}
+
+impl Schema {
+    #[must_use]
+    pub fn shared(value: Value) -> Arc<Self> {
+        let (text, is_strict) = (value.to_string(), is_strict(&value));
+        Arc::new(Self { value, text, is_strict })
+    }
+
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// It as JSON.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is one that strict mode takes: every object says all that it holds.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        self.is_strict
+    }
+}
+
 /// A type as servers take it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
     pub name: String,
-    pub schema: Value,
+    pub schema: Arc<Schema>,
     /// The type stands in the field [`WRAPPED`]: the root must be an object.
     pub is_wrapped: bool,
 }
@@ -66,11 +99,10 @@ pub fn shape<T: JsonSchema>() -> Shape {
             root.insert("$defs".to_owned(), definitions);
         }
     }
-    Shape { name: T::schema_name().into_owned(), schema, is_wrapped }
+    Shape { name: T::schema_name().into_owned(), schema: Schema::shared(schema), is_wrapped }
 }
 
-/// Whether a schema is one that strict mode takes: every object says all that it holds.
-pub fn is_strict(schema: &Value) -> bool {
+fn is_strict(schema: &Value) -> bool {
     let is_object = |node: &Map<String, Value>| match node.get("type") {
         Some(Value::String(name)) => name == "object",
         Some(Value::Array(names)) => names.contains(&json!("object")),
@@ -252,8 +284,10 @@ mod tests {
             schema["required"].as_array_mut().unwrap().sort_by_key(Value::to_string);
             schema
         };
-        assert_eq!(sorted(shape.schema.clone()), sorted(expected));
-        assert!(is_strict(&shape.schema));
+        assert_eq!(sorted(shape.schema.value().clone()), sorted(expected));
+        assert!(shape.schema.is_strict());
+        let read: Value = serde_json::from_str(shape.schema.text()).unwrap();
+        assert_eq!(&read, shape.schema.value());
     }
 
     #[derive(JsonSchema)]
@@ -266,22 +300,23 @@ mod tests {
     fn a_type_that_holds_itself_keeps_its_reference() {
         let shape = shape::<Vec<Tree>>();
         assert!(shape.is_wrapped);
-        assert!(is_strict(&shape.schema), "{}", shape.schema);
-        assert!(shape.schema["$defs"]["Tree"].is_object(), "{}", shape.schema);
+        let schema = shape.schema.value();
+        assert!(is_strict(schema), "{schema}");
+        assert!(schema["$defs"]["Tree"].is_object(), "{schema}");
     }
 
     #[test]
     fn a_root_that_is_no_object_is_wrapped() {
         let shape = shape::<Vec<String>>();
         assert!(shape.is_wrapped);
-        assert_eq!(shape.schema["properties"]["value"]["type"], "array");
-        assert!(is_strict(&shape.schema));
+        assert_eq!(shape.schema.value()["properties"]["value"]["type"], "array");
+        assert!(shape.schema.is_strict());
     }
 
     #[test]
     fn what_may_hold_anything_is_not_strict() {
-        assert!(!is_strict(&shape::<BTreeMap<String, u32>>().schema));
-        assert!(!is_strict(&shape::<Vec<Value>>().schema));
+        assert!(!shape::<BTreeMap<String, u32>>().schema.is_strict());
+        assert!(!shape::<Vec<Value>>().schema.is_strict());
         assert!(!is_strict(&json!({"type": "object", "properties": {"a": {"type": "string"}}})));
         assert!(!is_strict(&json!(true)));
     }

@@ -96,7 +96,7 @@ where
     C: Fn(&T) -> Result<(), String> + Send,
 {
     let shape = known_shape::<T>();
-    request.output = Output::Json { name: shape.name.clone(), schema: shape.schema.clone() };
+    request.output = Output::Json { name: shape.name.clone(), schema: Arc::clone(&shape.schema) };
     let mut usage = Usage::default();
     let mut attempts = 0;
     loop {
@@ -129,5 +129,5 @@ fn tell(request: &mut ModelRequest, answer: &str, fault: &str, shape: &Shape) {
     let answer = if answer.trim().is_empty() { "{}" } else { clip(answer, WRONG_BYTES_MAX) };
     let messages = Arc::make_mut(&mut request.messages);
     messages.push(Message::assistant(answer));
-    messages.push(Message::user(repair_json(fault, &shape.schema)));
+    messages.push(Message::user(repair_json(fault, shape.schema.value())));
 }

@@ -1,6 +1,7 @@
 //! What is asked, in the words of a chat completion and in the manner that the model takes.
 
 use std::borrow::Cow;
+use std::io::Write as _;
 
 use agent::model::{
     Message, ModelRequest, Output, ToolCall, ToolChoice, ToolSpec, answer_in_json, answer_tool,
@@ -10,10 +11,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::capabilities::{Capabilities, Manner, SchemaMode, SystemMessages, Used};
-use agent::model::schema;
 
-/// Where the conversation stands in the body.
+/// Where the conversation and the form of the answer stand in the body.
 const MESSAGES: &str = "messages";
+const FORMAT: &str = "response_format";
+
+/// About what a body takes besides its messages, in bytes.
+const SETTINGS_BYTES: usize = 2 << 10;
 
 /// Longest name of a schema or tool that OpenAI takes.
 const NAME_LETTERS_MAX: usize = 64;
@@ -24,23 +28,34 @@ pub(super) fn body(
     request: &ModelRequest,
     manner: &Manner,
     extra: &Map<String, Value>,
-) -> String {
+) -> Vec<u8> {
     let mut others = settings(model, request, manner);
     others.extend(extra.iter().map(|(name, value)| (name.clone(), value.clone())));
-    let others = Value::Object(others).to_string();
-    if extra.contains_key(MESSAGES) {
-        return others;
+    // Messages and schema are most of it: they are written from where they stand, once, into a text that seldom has to grow.
+    let mut body = Vec::with_capacity(request.text_bytes() * 9 / 8 + SETTINGS_BYTES);
+    body.push(b'{');
+    // Texts and trees of values can always be written, to memory at least.
+    if !extra.contains_key(MESSAGES) {
+        let messages = messages(request, manner);
+        let messages: Vec<WireMessage<'_>> = messages.iter().map(WireMessage::of).collect();
+        _ = write!(body, "\"{MESSAGES}\":");
+        _ = serde_json::to_writer(&mut body, &messages);
+        body.push(b',');
     }
-    // The messages are most of it: they are written from where they stand.
-    let messages = messages(request, manner);
-    let messages: Vec<WireMessage<'_>> = messages.iter().map(WireMessage::of).collect();
-    // Texts and trees of values can always be written.
-    let messages = serde_json::to_string(&messages).unwrap_or_default();
-    let others = others.trim_start_matches('{');
-    format!("{{\"{MESSAGES}\":{messages},{others}")
+    if let (Output::Json { name, schema }, SchemaMode::Native) = (&request.output, manner.schema)
+        && !extra.contains_key(FORMAT)
+    {
+        let (name, text, is_strict) = (plain(name), schema.text(), schema.is_strict());
+        let named = format!("\"name\":\"{name}\",\"schema\":{text},\"strict\":{is_strict}");
+        _ = write!(body, "\"{FORMAT}\":{{\"type\":\"json_schema\",\"json_schema\":{{{named}}}}},");
+    }
+    // Never empty, as it names the model.
+    let others = Value::Object(others).to_string();
+    body.extend_from_slice(others.trim_start_matches('{').as_bytes());
+    body
 }
 
-/// All of the body but the messages.
+/// All of the body but the messages and the form of the answer.
 fn settings(model: &str, request: &ModelRequest, manner: &Manner) -> Map<String, Value> {
     let can = &manner.capabilities;
     let mut body = Map::new();
@@ -65,11 +80,6 @@ fn settings(model: &str, request: &ModelRequest, manner: &Manner) -> Map<String,
         if let Some(choice) = tool_choice(request, manner) {
             put("tool_choice", json!(choice));
         }
-    }
-    if let (Output::Json { name, schema }, SchemaMode::Native) = (&request.output, manner.schema) {
-        let format =
-            json!({"name": plain(name), "schema": schema, "strict": schema::is_strict(schema)});
-        put("response_format", json!({"type": "json_schema", "json_schema": format}));
     }
     body
 }
@@ -102,7 +112,7 @@ fn messages<'a>(request: &'a ModelRequest, manner: &Manner) -> Cow<'a, [Message]
     let mut messages = Cow::Borrowed(request.messages.as_slice());
     if let (Output::Json { schema, .. }, SchemaMode::Prompted) = (&request.output, manner.schema) {
         let place = messages.iter().take_while(|message| is_system(message)).count();
-        messages.to_mut().insert(place, Message::system(answer_in_json(schema)));
+        messages.to_mut().insert(place, Message::system(answer_in_json(schema.value())));
     }
     if !manner.capabilities.takes_tools && !request.tools.is_empty() {
         messages = Cow::Owned(tools_written_down(messages.into_owned()));
@@ -212,7 +222,7 @@ fn tools(request: &ModelRequest, manner: &Manner) -> Vec<Value> {
         tools.push(tool(&ToolSpec {
             name: plain(name),
             description: answer_tool().to_owned(),
-            parameters: schema.clone(),
+            parameters: schema.value().clone(),
         }));
     }
     tools

@@ -17,7 +17,7 @@ pub(super) enum Way {
 
 impl Way {
     /// Sends a request; the answer is given when its head is there. `body` is asked for as often as it is sent.
-    pub(super) async fn post(&self, body: impl Fn() -> String) -> Result<Response, LineError> {
+    pub(super) async fn post(&self, body: impl Fn() -> Vec<u8>) -> Result<Response, LineError> {
         match self {
             Self::Plain(line) => line.post(body).await.map(Response::Plain),
             Self::Encrypted { client, chat } => {

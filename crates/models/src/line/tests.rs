@@ -42,7 +42,7 @@ async fn question(stream: &mut TcpStream) -> String {
 }
 
 async fn ask(line: &Arc<Line>) -> Result<(u16, String), LineError> {
-    let mut reply = line.post(|| "?".to_owned()).await?;
+    let mut reply = line.post(|| "?".into()).await?;
     let mut text = Vec::new();
     while let Some(bytes) = reply.chunk().await? {
         text.extend(bytes);
@@ -117,7 +117,7 @@ async fn a_refusal_before_everything_was_read_is_heard() {
         (stream, listener)
     });
     // More than lies on the way of a connection that nobody reads.
-    let mut reply = line.post(|| "x".repeat(64 << 20)).await.unwrap();
+    let mut reply = line.post(|| "x".repeat(64 << 20).into()).await.unwrap();
     assert_eq!(reply.status, 413);
     assert_eq!(reply.chunk().await, Ok(Some(b"no".to_vec())));
     assert_eq!(reply.chunk().await, Ok(None));
@@ -133,7 +133,7 @@ async fn what_is_no_http_or_breaks_off_is_an_error() {
     }
     let (line, _serving) =
         server(vec![vec!["HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab"]]).await;
-    let mut reply = line.post(|| "?".to_owned()).await.unwrap();
+    let mut reply = line.post(|| "?".into()).await.unwrap();
     assert_eq!(reply.chunk().await, Ok(Some(b"ab".to_vec())));
     assert!(matches!(reply.chunk().await, Err(LineError::Broken(_))));
     let long = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(HEAD_BYTES_MAX * 2)).leak();

@@ -1,5 +1,6 @@
 //! Checks what each kind of server is sent, and how its complaints are learnt from.
 
+use agent::model::schema::Schema;
 use agent::model::{Finish, Output, ToolCall, ToolChoice, ToolSpec, complete};
 use serde_json::{Value, json};
 use testkit::model_server::{Answer, ModelServer};
@@ -34,7 +35,8 @@ fn full() -> ModelRequest {
 fn in_json() -> ModelRequest {
     let schema =
         json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
-    ModelRequest { output: Output::Json { name: "the verdict".to_owned(), schema }, ..question() }
+    let (name, schema) = ("the verdict".to_owned(), Schema::shared(schema));
+    ModelRequest { output: Output::Json { name, schema }, ..question() }
 }
 
 /// What a server hears of this request to a model of this name.
@@ -155,7 +157,7 @@ async fn json_is_asked_for_in_three_ways() {
 #[tokio::test]
 async fn a_loose_schema_is_not_called_strict() {
     let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let output = Output::Json { name: "map".to_owned(), schema };
+    let output = Output::Json { name: "map".to_owned(), schema: Schema::shared(schema) };
     let body = asked("llama3.2", ModelRequest { output, ..question() }, |_| {}).await;
     assert_eq!(body["response_format"]["json_schema"]["strict"], false);
 }

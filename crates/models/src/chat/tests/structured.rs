@@ -107,7 +107,10 @@ async fn a_right_answer_takes_one_attempt() {
         Structured { value: verdict(), usage: USAGE, attempts: 1, model: "m".to_owned() };
     assert_eq!(found, expected);
     let Output::Json { name, schema } = &model.requests()[0].output else { panic!() };
-    assert_eq!((name.as_str(), &schema["additionalProperties"]), ("Verdict", &false.into()));
+    assert_eq!(
+        (name.as_str(), &schema.value()["additionalProperties"]),
+        ("Verdict", &false.into())
+    );
 }
 
 #[tokio::test]
