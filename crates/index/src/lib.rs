@@ -5,6 +5,7 @@ mod excerpts;
 mod filters;
 mod finding;
 mod generation;
+mod known_terms;
 mod local;
 mod places;
 mod query;

@@ -1,16 +1,18 @@
 //! Turns what a person typed into a tantivy query, and says how well it could be met at best.
 //!
 //! The query is a plain disjunction of weighted terms, the one form that tantivy can cut short
-//! (block-max WAND): a question costs what its rare terms cost.
+//! (block-max WAND): a question costs what its rare terms cost. In a small index what would be cut short is less than
+//! what it takes to make ready for that, and lists that are known are added up (`known_terms`).
 
 use std::collections::{BTreeMap, HashMap};
 
 use agent::analysis::{GramPlace, Translation, Word, WordKind, translations, words};
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, SchemaBuilder, TextFieldIndexing, TextOptions};
-use tantivy::{Searcher, TantivyDocument, Term};
+use tantivy::{DocAddress, Score, Searcher, TantivyDocument, Term};
 
 use crate::tokens::{Analyzer, TermsTokenizer};
+use crate::top::Top;
 
 /// Longest question looked at, in bytes: some 600 syllables. What follows is a pasted document.
 pub(crate) const QUESTION_BYTES_MAX: usize = 2_000;
@@ -72,56 +74,94 @@ pub(crate) fn register_tokenizer(index: &tantivy::Index) {
     index.tokenizers().register(TermsTokenizer::NAME, TermsTokenizer::default());
 }
 
+/// What was found, best first.
+pub(crate) struct WordsFound {
+    pub(crate) hits: Vec<(Score, DocAddress)>,
+    /// About the score of a passage that says everything asked.
+    pub(crate) full_score: f32,
+}
+
+/// Finds the passages that say most of what is asked; none when nothing in the question is a word.
+pub(crate) fn find(
+    searcher: &Searcher,
+    fields: KeywordFields,
+    question: &str,
+    top: &Top,
+) -> tantivy::Result<Option<WordsFound>> {
+    let Some(plan) = plan(searcher, fields, question)? else { return Ok(None) };
+    let hits = searcher.search_with_statistics_provider(&*plan.query, top, &plan.statistics)?;
+    Ok(Some(WordsFound { hits, full_score: plan.full_score }))
+}
+
 /// A question made ready for the index.
-pub(crate) struct Plan {
-    pub(crate) query: Box<dyn Query>,
-    pub(crate) statistics: PassageStatistics,
+struct Plan {
+    query: Box<dyn Query>,
+    statistics: PassageStatistics,
     /// About the score of a passage that says everything asked.
     full_score: f32,
 }
 
-impl Plan {
-    /// How much of what was asked the passage with this score says, by weight: 0 to 1.
-    pub(crate) fn coverage(&self, score: f32) -> f32 {
-        (score / self.full_score).clamp(0.0, 1.0)
-    }
+/// How much of what was asked the passage with this score says, by weight: 0 to 1.
+pub(crate) fn coverage(score: f32, full_score: f32) -> f32 {
+    (score / full_score).clamp(0.0, 1.0)
 }
 
 /// Makes the plan; none when nothing in the question is a word.
-pub(crate) fn plan(
+fn plan(
     searcher: &Searcher,
     fields: KeywordFields,
     question: &str,
 ) -> tantivy::Result<Option<Plan>> {
-    let question =
-        question.get(..question.floor_char_boundary(QUESTION_BYTES_MAX)).unwrap_or(question);
-    let passages = searcher.num_docs().max(1);
     let mut statistics = PassageStatistics::of(searcher, fields)?;
-    let (mut terms, mut full_score) = (Vec::new(), 0.0_f32);
-    for ((field, text), Weight { asked, translated }) in weighted_terms(fields, question) {
-        let term = Term::from_field_text(field, &text);
+    let choice = choose(fields, question, searcher.num_docs(), |field, text| {
+        let term = Term::from_field_text(field, text);
         let found_in = searcher.doc_freq(&term)?;
         statistics.found_in.insert(term.clone(), found_in);
-        let found_in = found_in.min(passages);
-        let rarity = rarity(found_in, passages);
-        if [fields.words, fields.grams].contains(&field) {
-            full_score += asked * rarity * SATURATION;
-        }
-        terms.push(PlanTerm { term, weight: asked + translated, rarity, found_in });
-    }
-    if terms.is_empty() {
-        return Ok(None);
-    }
-    let clauses = chosen(terms)
+        Ok((term, found_in))
+    })?;
+    let Some(Choice { terms, full_score }) = choice else { return Ok(None) };
+    let clauses = terms
         .into_iter()
-        .map(|PlanTerm { term, weight, .. }| {
+        .map(|ChosenTerm { term, weight, .. }| {
             let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
             let boosted: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), weight));
             (Occur::Should, boosted)
         })
         .collect();
     let query = Box::new(BooleanQuery::new(clauses));
-    Ok(Some(Plan { query, statistics, full_score: full_score.max(f32::MIN_POSITIVE) }))
+    Ok(Some(Plan { query, statistics, full_score }))
+}
+
+/// The terms of a question that are looked up.
+pub(crate) struct Choice<T> {
+    pub(crate) terms: Vec<ChosenTerm<T>>,
+    /// About the score of a passage that says everything asked.
+    pub(crate) full_score: f32,
+}
+
+/// Chooses the terms to look up; none when nothing in the question is a word. `look_up` finds a term in the index and says
+/// how many passages it is in.
+pub(crate) fn choose<T>(
+    fields: KeywordFields,
+    question: &str,
+    passages: u64,
+    mut look_up: impl FnMut(Field, &str) -> tantivy::Result<(T, u64)>,
+) -> tantivy::Result<Option<Choice<T>>> {
+    let question =
+        question.get(..question.floor_char_boundary(QUESTION_BYTES_MAX)).unwrap_or(question);
+    let passages = passages.max(1);
+    let (mut terms, mut full_score) = (Vec::new(), 0.0_f32);
+    for ((field, text), Weight { asked, translated }) in weighted_terms(fields, question) {
+        let (term, found_in) = look_up(field, &text)?;
+        let found_in = found_in.min(passages);
+        let rarity = rarity(found_in, passages);
+        if [fields.words, fields.grams].contains(&field) {
+            full_score += asked * rarity * SATURATION;
+        }
+        terms.push(ChosenTerm { term, weight: asked + translated, rarity, found_in });
+    }
+    let full_score = full_score.max(f32::MIN_POSITIVE);
+    Ok((!terms.is_empty()).then(|| Choice { terms: worth_it(terms), full_score }))
 }
 
 /// The index's statistics with passages counted a third longer than they are.
@@ -137,13 +177,18 @@ pub(crate) struct PassageStatistics {
 }
 
 impl PassageStatistics {
-    fn of(searcher: &Searcher, fields: KeywordFields) -> tantivy::Result<Self> {
+    pub(crate) fn of(searcher: &Searcher, fields: KeywordFields) -> tantivy::Result<Self> {
         let KeywordFields { words, grams, heading } = fields;
         let mut tokens = [(words, 0), (grams, 0), (heading, 0)];
         for (field, count) in &mut tokens {
             *count = searcher.total_num_tokens(*field)?.saturating_mul(4) / 3;
         }
         Ok(Self { passages: searcher.total_num_docs()?, tokens, found_in: HashMap::new() })
+    }
+
+    /// Passages of all segments, deleted ones included.
+    pub(crate) fn passages(&self) -> u64 {
+        self.passages
     }
 }
 
@@ -161,9 +206,10 @@ impl Bm25StatisticsProvider for PassageStatistics {
     }
 }
 
-struct PlanTerm {
-    term: Term,
-    weight: f32,
+/// A term that is looked up.
+pub(crate) struct ChosenTerm<T> {
+    pub(crate) term: T,
+    pub(crate) weight: f32,
     rarity: f32,
     found_in: u64,
 }
@@ -250,7 +296,7 @@ fn terms_of(fields: KeywordFields, word: &Word) -> Vec<((Field, String), f32)> {
 }
 
 /// The terms worth looking up: those that exist, the weightiest first, as far as the budget goes.
-fn chosen(mut terms: Vec<PlanTerm>) -> Vec<PlanTerm> {
+fn worth_it<T>(mut terms: Vec<ChosenTerm<T>>) -> Vec<ChosenTerm<T>> {
     terms.retain(|term| term.found_in > 0);
     terms.sort_by(|a, b| (b.weight * b.rarity).total_cmp(&(a.weight * a.rarity)));
     let mut entries_left = ENTRIES_MAX;

@@ -18,8 +18,9 @@ use tantivy::{DocAddress, Searcher, TantivyDocument};
 use crate::bits::Bits;
 use crate::excerpts::Excerpts;
 use crate::filters;
+use crate::known_terms::KnownTerms;
 use crate::places::Places;
-use crate::query;
+use crate::query::{self, WordsFound};
 use crate::schema::{Fields, Stored};
 use crate::top::Top;
 use crate::vectors::{Allowed, Effort, Scratch, Segment};
@@ -53,6 +54,8 @@ pub(crate) struct Snapshot {
     pub(crate) next_key: u64,
     filters: Mutex<BTreeMap<String, Arc<Passing>>>,
     excerpts: Arc<Excerpts>,
+    /// Of a small index.
+    known_terms: Option<KnownTerms>,
 }
 
 /// What is looked up for every hit.
@@ -99,7 +102,23 @@ impl Snapshot {
             Ok(Columns { keys: fast.u64("key")?, languages: fast.u64("language")? })
         });
         let columns = columns.collect::<tantivy::Result<_>>()?;
-        Ok(Self { searcher, fields, places, columns, vectors, state, next_key, filters, excerpts })
+        let mut snapshot = Self {
+            searcher,
+            fields,
+            places,
+            columns,
+            vectors,
+            state,
+            next_key,
+            filters,
+            excerpts,
+            known_terms: None,
+        };
+        if snapshot.is_small() {
+            let known = KnownTerms::new(&snapshot.searcher, fields.keyword)?;
+            snapshot.known_terms = Some(known);
+        }
+        Ok(snapshot)
     }
 
     /// What was loaded, for the next moment to know.
@@ -143,16 +162,17 @@ impl Snapshot {
         passing: Option<&Passing>,
         lists: &mut Lists,
     ) -> tantivy::Result<()> {
-        let Some(plan) = query::plan(&self.searcher, self.fields.keyword, text)? else {
-            return Ok(());
-        };
         let allowed = passing.map(|passing| Arc::clone(&passing.segments));
         let top = Top { count: count.max(1), allowed };
-        let found =
-            self.searcher.search_with_statistics_provider(&*plan.query, &top, &plan.statistics)?;
-        let best = found.first().map_or(0.0, |(score, _)| *score);
-        lists.coverage = plan.coverage(best);
-        for (score, address) in found {
+        let (searcher, fields) = (&self.searcher, self.fields.keyword);
+        let found = match &self.known_terms {
+            Some(known) => known.find(searcher, fields, text, &top)?,
+            None => query::find(searcher, fields, text, &top)?,
+        };
+        let Some(WordsFound { hits, full_score }) = found else { return Ok(()) };
+        let best = hits.first().map_or(0.0, |(score, _)| *score);
+        lists.coverage = query::coverage(best, full_score);
+        for (score, address) in hits {
             let columns = self.columns.get(address.segment_ord as usize);
             let key = columns.and_then(|columns| columns.keys.first(address.doc_id));
             lists.keyword.extend(key.map(|key| self.hit(key, score)));

@@ -5,16 +5,57 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
+use tantivy::fastfield::AliveBitSet;
 use tantivy::query::Weight;
-use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
+use tantivy::{DocAddress, DocId, Score, Searcher, SegmentOrdinal, SegmentReader};
+
+use crate::bits::Bits;
 
 /// Which chunks pass a filter, segment by segment; none means that all do.
-pub(crate) type Allowed = Option<Arc<Vec<crate::bits::Bits>>>;
+pub(crate) type Allowed = Option<Arc<Vec<Bits>>>;
 
 /// The `count` best by score; ties go to the earlier address, so that the order is stable.
 pub(crate) struct Top {
     pub(crate) count: usize,
     pub(crate) allowed: Allowed,
+}
+
+impl Top {
+    /// The best by the score of each passage, those of all segments in order; 0 is none.
+    pub(crate) fn of_scores(
+        &self,
+        searcher: &Searcher,
+        scores: &[Score],
+    ) -> Vec<(Score, DocAddress)> {
+        let (mut found, mut rest) = (Vec::new(), scores);
+        for (segment, reader) in (0..).zip(searcher.segment_readers()) {
+            let (own, others) = rest.split_at(rest.len().min(reader.max_doc() as usize));
+            let allowed = self.allowed_in(segment);
+            let alive = reader.alive_bitset();
+            let scored = (0..).zip(own).filter(|(_, score)| **score > 0.0);
+            let passing = scored.filter(|(doc, _)| passes(alive, allowed, *doc));
+            found.extend(passing.map(|(doc, score)| (*score, DocAddress::new(segment, doc))));
+            rest = others;
+        }
+        if found.len() > self.count {
+            found.select_nth_unstable_by(self.count, best_first);
+            found.truncate(self.count);
+        }
+        found.sort_unstable_by(best_first);
+        found
+    }
+
+    fn allowed_in(&self, segment: SegmentOrdinal) -> Option<&Bits> {
+        self.allowed.as_ref().and_then(|allowed| allowed.get(segment as usize))
+    }
+}
+
+fn passes(alive: Option<&AliveBitSet>, allowed: Option<&Bits>, doc: DocId) -> bool {
+    alive.is_none_or(|alive| alive.is_alive(doc)) && allowed.is_none_or(|all| all.contains(doc))
+}
+
+fn best_first(a: &(Score, DocAddress), b: &(Score, DocAddress)) -> Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 
 #[derive(PartialEq)]
@@ -56,14 +97,12 @@ impl Collector for Top {
         segment: SegmentOrdinal,
         reader: &SegmentReader,
     ) -> tantivy::Result<Vec<(Score, DocAddress)>> {
-        let allowed = self.allowed.as_ref().and_then(|allowed| allowed.get(segment as usize));
+        let allowed = self.allowed_in(segment);
         let alive = reader.alive_bitset();
         let mut heap: BinaryHeap<Worst> = BinaryHeap::with_capacity(self.count + 1);
         let mut threshold = Score::MIN;
         weight.for_each_pruning(Score::MIN, reader, &mut |doc: DocId, score| {
-            let passes = alive.is_none_or(|alive| alive.is_alive(doc))
-                && allowed.is_none_or(|allowed| allowed.contains(doc));
-            if passes {
+            if passes(alive, allowed, doc) {
                 heap.push(Worst { score, address: DocAddress::new(segment, doc) });
                 if heap.len() > self.count {
                     heap.pop();
@@ -82,7 +121,7 @@ impl Collector for Top {
         segments: Vec<Vec<(Score, DocAddress)>>,
     ) -> tantivy::Result<Vec<(Score, DocAddress)>> {
         let mut all: Vec<(Score, DocAddress)> = segments.into_iter().flatten().collect();
-        all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        all.sort_by(best_first);
         all.truncate(self.count);
         Ok(all)
     }

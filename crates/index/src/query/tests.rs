@@ -53,7 +53,7 @@ impl World {
         let plan = plan(&self.searcher, self.fields, question).unwrap().unwrap();
         let best = TopDocs::with_limit(1).order_by_score();
         let hits = self.searcher.search(&plan.query, &best).unwrap();
-        hits.first().map_or(0.0, |hit| plan.coverage(hit.0))
+        hits.first().map_or(0.0, |hit| coverage(hit.0, plan.full_score))
     }
 }
 
@@ -167,17 +167,18 @@ fn a_question_of_a_megabyte_is_cut_at_a_syllable() {
 
 #[test]
 fn the_costliest_terms_fall_out_first() {
-    let term = |rarity: f32, found_in: u64| PlanTerm {
+    let term = |rarity: f32, found_in: u64| ChosenTerm {
         term: Term::from_field_text(Field::from_field_id(0), "x"),
         weight: 1.0,
         rarity,
         found_in,
     };
-    let mut terms: Vec<PlanTerm> = (0..TERMS_MIN).map(|_| term(9.0, ENTRIES_MAX / 8)).collect();
+    let mut terms: Vec<ChosenTerm<Term>> =
+        (0..TERMS_MIN).map(|_| term(9.0, ENTRIES_MAX / 8)).collect();
     terms.push(term(1.0, ENTRIES_MAX));
     terms.push(term(2.0, 10));
     terms.push(term(9.0, 0));
-    let kept: Vec<u64> = chosen(terms).iter().map(|term| term.found_in).collect();
+    let kept: Vec<u64> = worth_it(terms).iter().map(|term| term.found_in).collect();
     assert_eq!(kept.len(), TERMS_MIN + 1);
     assert_eq!(kept.last(), Some(&10));
 }
