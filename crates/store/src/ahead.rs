@@ -1,66 +1,122 @@
 //! Sessions that are in the log and not in the tables yet: a turn is on disk at once, and the tables get many in one commit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::identity::Timestamp;
-use agent::memory::SessionId;
+use agent::ledger::{Account, Booking, Spent};
+use agent::memory::{Session, SessionId};
 use agent::names::TenantId;
 use agent::ports::{KeepSession, KeptSession};
 use redb::{ReadTransaction, WriteTransaction};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::log::{Found, Log};
-use crate::tables::{self, LOGGED, from_row, to_row};
+use crate::tables::{self, LOGGED, from_row, to_row, written};
 use crate::{ledger, sessions};
 
 /// Writes that wait for the tables: enough that a commit of them costs each little, and few enough that a start after a
-/// crash, which does them first, is not held up.
-const WAITING_MAX: usize = 64;
+/// crash, which does them first, is not held up. They fit into the log.
+const WAITING_MAX: usize = 256;
 
-/// A session that is to be kept.
+/// Sessions that are remembered after the tables have them: whoever asked last mostly asks next.
+const SETTLED_MAX: usize = 256;
+
+/// A session that is to be kept, written down once: for the log, and for the tables.
 pub(crate) struct SessionWrite {
     pub(crate) tenant: TenantId,
-    pub(crate) keep: KeepSession,
+    pub(crate) session: Arc<Session>,
+    /// The session as it goes into its row.
+    pub(crate) written: Box<RawValue>,
+    pub(crate) turn: Option<TurnWrite>,
+    bookings: Vec<Booking>,
+    /// The revision that it was made from.
+    pub(crate) revision: u64,
+    pub(crate) is_due: bool,
+    pub(crate) now: Timestamp,
+    pub(crate) expires_at: Timestamp,
 }
 
-/// What a session is at the moment, as far as a write has to know.
-enum Standing {
-    /// How often it was written; 0 if it is not there.
-    Revision(u64),
-    /// It has expired, and what is left of it has to go first.
-    Expired,
+/// A turn that came to a session.
+pub(crate) struct TurnWrite {
+    pub(crate) number: u64,
+    pub(crate) token: String,
+    /// Word for word, and how it came about, as they go into their rows.
+    pub(crate) said: Box<RawValue>,
+    pub(crate) record: Box<RawValue>,
+}
+
+/// A write as it stands in the log, in the form of a [`KeepSession`].
+#[derive(Serialize)]
+struct Entry<'a> {
+    session: &'a RawValue,
+    revision: u64,
+    turn: Option<&'a RawValue>,
+    bookings: &'a [Booking],
+    is_due: bool,
+    now: Timestamp,
+    expires_at: Timestamp,
 }
 
 impl SessionWrite {
+    pub(crate) fn new(tenant: TenantId, keep: KeepSession) -> Result<Self, redb::Error> {
+        let KeepSession { session, revision, turn, bookings, is_due, now, expires_at } = keep;
+        let turn = turn.map(|turn| {
+            let (said, record) = (written(&turn.said())?, written(&turn)?);
+            Ok::<_, redb::Error>(TurnWrite {
+                number: turn.number,
+                token: turn.id.token,
+                said,
+                record,
+            })
+        });
+        Ok(Self {
+            tenant,
+            written: written(&session)?,
+            session: Arc::new(session),
+            turn: turn.transpose()?,
+            bookings,
+            revision,
+            is_due,
+            now,
+            expires_at,
+        })
+    }
+
     /// Writes the session, its turn and what that cost; false if somebody else has written it since.
-    pub(crate) fn run(&self, transaction: &WriteTransaction) -> Result<bool, redb::Error> {
-        let is_kept = sessions::write(transaction, &self.tenant, &self.keep)?;
-        if is_kept && !self.keep.bookings.is_empty() {
-            ledger::book(transaction, &self.tenant, &self.keep.bookings)?;
+    pub(crate) fn run(
+        self: &Arc<Self>,
+        transaction: &WriteTransaction,
+    ) -> Result<bool, redb::Error> {
+        let is_kept = sessions::write(transaction, std::slice::from_ref(self))?;
+        if is_kept && !self.bookings.is_empty() {
+            ledger::book(transaction, &self.tenant, &self.bookings)?;
         }
         Ok(is_kept)
     }
 
     fn key(&self) -> (TenantId, SessionId) {
-        (self.tenant.clone(), self.keep.session.id.clone())
+        (self.tenant.clone(), self.session.id.clone())
     }
 
     fn to_entry(&self) -> Result<Vec<u8>, redb::Error> {
-        to_row(&(&self.tenant, &self.keep))
+        let entry = Entry {
+            session: &self.written,
+            revision: self.revision,
+            turn: self.turn.as_ref().map(|turn| &*turn.record),
+            bookings: &self.bookings,
+            is_due: self.is_due,
+            now: self.now,
+            expires_at: self.expires_at,
+        };
+        to_row(&(&self.tenant, entry))
     }
 
     /// Reads an entry of the log.
     fn from_entry(entry: &[u8]) -> Result<Self, redb::Error> {
         let (tenant, keep) = from_row(entry)?;
-        Ok(Self { tenant, keep })
-    }
-
-    fn standing(&self, now: Timestamp) -> Standing {
-        if now < self.keep.expires_at {
-            Standing::Revision(self.keep.revision + 1)
-        } else {
-            Standing::Expired
-        }
+        Self::new(tenant, keep)
     }
 }
 
@@ -105,7 +161,7 @@ impl Ahead {
         self.waiting.len() >= WAITING_MAX
     }
 
-    /// Puts what is in the log into the tables.
+    /// Puts what is in the log into the tables: of each session its turns, the last of its states and the sum of its costs.
     pub(crate) fn put_into_tables(
         &self,
         transaction: &WriteTransaction,
@@ -113,8 +169,17 @@ impl Ahead {
         if self.is_empty() {
             return Ok(());
         }
+        let mut by_session: BTreeMap<_, Vec<Arc<SessionWrite>>> = BTreeMap::new();
         for write in &self.waiting {
-            write.run(transaction)?;
+            by_session
+                .entry((&write.tenant, &write.session.id))
+                .or_default()
+                .push(Arc::clone(write));
+        }
+        for ((tenant, _), writes) in &by_session {
+            if sessions::write(transaction, writes)? {
+                ledger::book(transaction, tenant, &summed(writes))?;
+            }
         }
         transaction.open_table(tables::META)?.insert(LOGGED, self.last)?;
         Ok(())
@@ -131,30 +196,86 @@ impl Ahead {
     /// The log has it, up to this number.
     pub(crate) fn logged(&mut self, accepted: Accepted, last: u64, known: &Known) {
         self.last = last;
-        let mut rows = known.rows();
+        let mut known = known.states();
         for write in accepted.writes {
-            rows.insert(write.key(), Arc::clone(&write));
+            known.is_ahead = true;
+            known.by_session.insert(write.key(), State::of(&write));
             self.waiting.push(write);
         }
     }
 }
 
-/// The last write of each session that is in the log and not in the tables, for whoever reads.
+/// What writes have cost, by account.
+fn summed(writes: &[Arc<SessionWrite>]) -> Vec<Booking> {
+    let mut sums: BTreeMap<&Account, Spent> = BTreeMap::new();
+    for Booking { account, spent } in writes.iter().flat_map(|write| &write.bookings) {
+        sums.entry(account).or_default().add(spent);
+    }
+    let booking = |(account, spent): (&Account, Spent)| Booking { account: account.clone(), spent };
+    sums.into_iter().map(booking).collect()
+}
+
+/// The last states of sessions, for whoever reads: all that the tables do not have yet, and some that they have.
 #[derive(Default)]
-pub(crate) struct Known(Mutex<HashMap<(TenantId, SessionId), Arc<SessionWrite>>>);
+pub(crate) struct Known(Mutex<States>);
+
+#[derive(Default)]
+struct States {
+    by_session: HashMap<(TenantId, SessionId), State>,
+    /// Some of them are not in the tables.
+    is_ahead: bool,
+}
+
+/// A session as it was written last.
+#[derive(Clone)]
+struct State {
+    session: Arc<Session>,
+    revision: u64,
+    expires_at: Timestamp,
+}
+
+/// What a session is at the moment, as far as a write has to know.
+enum Standing {
+    /// How often it was written; 0 if it is not there.
+    Revision(u64),
+    /// It has expired, and what is left of it has to go first.
+    Expired,
+}
+
+impl State {
+    fn of(write: &SessionWrite) -> Self {
+        let (session, expires_at) = (Arc::clone(&write.session), write.expires_at);
+        Self { session, revision: write.revision + 1, expires_at }
+    }
+
+    fn standing(&self, now: Timestamp) -> Standing {
+        let is_live = now < self.expires_at;
+        if is_live { Standing::Revision(self.revision) } else { Standing::Expired }
+    }
+}
 
 impl Known {
-    fn rows(&self) -> MutexGuard<'_, HashMap<(TenantId, SessionId), Arc<SessionWrite>>> {
+    fn states(&self) -> MutexGuard<'_, States> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows().is_empty()
+    /// Whether something is known that the tables do not have.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.states().is_ahead
     }
 
-    /// The tables have it all.
+    /// The tables have what is known.
+    pub(crate) fn settled(&self) {
+        let mut states = self.states();
+        states.is_ahead = false;
+        if states.by_session.len() > SETTLED_MAX {
+            states.by_session.clear();
+        }
+    }
+
+    /// The tables have it all, and what is known may have been changed there.
     pub(crate) fn clear(&self) {
-        self.rows().clear();
+        *self.states() = States::default();
     }
 
     /// The session, if it is known here; the inner none if it has expired.
@@ -164,10 +285,10 @@ impl Known {
         id: &SessionId,
         now: Timestamp,
     ) -> Option<Option<KeptSession>> {
-        let write = self.rows().get(&(tenant.clone(), id.clone())).cloned()?;
-        Some(match write.standing(now) {
+        let state = self.states().by_session.get(&(tenant.clone(), id.clone())).cloned()?;
+        Some(match state.standing(now) {
             Standing::Revision(revision) => {
-                Some(KeptSession { session: write.keep.session.clone(), revision })
+                Some(KeptSession { session: Session::clone(&state.session), revision })
             }
             Standing::Expired => None,
         })
@@ -177,28 +298,27 @@ impl Known {
     pub(crate) fn accept(
         &self,
         writes: &[Arc<SessionWrite>],
-        tables: &ReadTransaction,
+        tables: impl Fn(&SessionWrite) -> Result<Option<(u64, Timestamp)>, redb::Error>,
     ) -> Result<Option<Accepted>, redb::Error> {
         let mut accepted = Accepted { kept: Vec::new(), writes: Vec::new(), entries: Vec::new() };
         for write in writes {
-            let SessionWrite { tenant, keep } = &**write;
             let is_same = |other: &&Arc<SessionWrite>| {
-                other.tenant == *tenant && other.keep.session.id == keep.session.id
+                other.tenant == write.tenant && other.session.id == write.session.id
             };
-            let in_log = accepted.writes.iter().rev().find(is_same).cloned();
-            let in_log = in_log.or_else(|| self.rows().get(&write.key()).cloned());
-            let standing = match in_log {
-                Some(before) => before.standing(keep.now),
-                None => match sessions::revision_of(tables, tenant, &keep.session.id)? {
+            let before = accepted.writes.iter().rev().find(is_same).map(|write| State::of(write));
+            let before = before.or_else(|| self.states().by_session.get(&write.key()).cloned());
+            let standing = match before {
+                Some(before) => before.standing(write.now),
+                None => match tables(write)? {
                     None => Standing::Revision(0),
-                    Some((revision, expires_at)) if keep.now < expires_at => {
+                    Some((revision, expires_at)) if write.now < expires_at => {
                         Standing::Revision(revision)
                     }
                     Some(_) => Standing::Expired,
                 },
             };
             let Standing::Revision(revision) = standing else { return Ok(None) };
-            let is_kept = revision == keep.revision;
+            let is_kept = revision == write.revision;
             accepted.kept.push(is_kept);
             if is_kept {
                 accepted.entries.push(write.to_entry()?);
@@ -207,4 +327,12 @@ impl Known {
         }
         Ok(Some(accepted))
     }
+}
+
+/// What the tables say of the session of a write.
+pub(crate) fn in_tables(
+    tables: &ReadTransaction,
+    write: &SessionWrite,
+) -> Result<Option<(u64, Timestamp)>, redb::Error> {
+    sessions::revision_of(tables, &write.tenant, &write.session.id)
 }

@@ -140,7 +140,7 @@ impl Store {
     }
 }
 
-fn broken(source: Box<dyn std::error::Error + Send + Sync>) -> PortError {
+pub(crate) fn broken(source: Box<dyn std::error::Error + Send + Sync>) -> PortError {
     PortError::Broken { what: "reading from the store", source }
 }
 

@@ -1,5 +1,7 @@
 //! Conversations: each a row, with indexes by last use and by expiry that change in the same commit.
 
+use std::sync::Arc;
+
 use agent::identity::Timestamp;
 use agent::memory::{SaidTurn, Session, SessionId};
 use agent::names::TenantId;
@@ -11,8 +13,8 @@ use redb::{ReadTransaction, ReadableTable, WriteTransaction};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use crate::ahead::SessionWrite;
-use crate::redb_file::Store;
+use crate::ahead::{SessionWrite, TurnWrite};
+use crate::redb_file::{Store, broken};
 use crate::tables::{self, LAST, from_row, to_row};
 
 /// How many more turns than are kept may gather before the oldest are let go: looking each time would cost each turn.
@@ -70,7 +72,10 @@ impl Sessions for Store {
     }
 
     fn keep<'a>(&'a self, tenant: &'a TenantId, keep: KeepSession) -> Later<'a, bool> {
-        Box::pin(self.writer.keep(SessionWrite { tenant: tenant.clone(), keep }))
+        let write = SessionWrite::new(tenant.clone(), keep);
+        Box::pin(
+            async move { self.writer.keep(write.map_err(|error| broken(Box::new(error)))?).await },
+        )
     }
 
     fn books(&self) -> bool {
@@ -265,25 +270,24 @@ pub(crate) fn revision_of(
     Ok(row.map(|row| (row.revision, row.expires_at)))
 }
 
-/// Writes a session and its turn; false if somebody else has written it since, and nothing is changed.
+/// Does writes of one session, of which each was made from the one before, so that only the last of its states counts;
+/// false if somebody else has written it since, and nothing is changed.
 pub(crate) fn write(
     transaction: &WriteTransaction,
-    tenant: &TenantId,
-    keep: &KeepSession,
+    writes: &[Arc<SessionWrite>],
 ) -> Result<bool, redb::Error> {
-    let KeepSession { session, revision, turn, is_due, now, expires_at, .. } = keep;
+    let (Some(first), Some(last)) = (writes.first(), writes.last()) else { return Ok(false) };
+    let SessionWrite { tenant, session, revision, is_due, expires_at, .. } = &**last;
     let before: Option<Row<Indexed>> = row_of(transaction, tenant, &session.id)?;
-    let live = before.as_ref().filter(|row| *now < row.expires_at);
-    if live.map_or(0, |row| row.revision) != *revision {
+    let live = before.as_ref().filter(|row| first.now < row.expires_at);
+    if live.map_or(0, |row| row.revision) != first.revision {
         return Ok(false);
     }
     if live.is_none() {
         // What is left of an expired session of this name is not the new one's.
         remove(transaction, tenant, &session.id, before.as_ref())?;
     }
-    if let Some(turn) = turn {
-        add_turn(transaction, tenant, turn)?;
-    }
+    add_turns(transaction, last, writes.iter().filter_map(|write| write.turn.as_ref()))?;
     let listed_at = live.map_or(*expires_at, |row| row.listed_for(*expires_at));
     index(transaction, tenant, live, session, listed_at)?;
     let key = (tenant.as_str(), session.id.as_str());
@@ -294,6 +298,7 @@ pub(crate) fn write(
         due.remove(key)?;
     }
     let listed_at = Some(listed_at).filter(|listed_at| listed_at != expires_at);
+    let session = &*last.written;
     let row = Row { revision: revision + 1, expires_at: *expires_at, listed_at, session };
     transaction.open_table(tables::SESSIONS)?.insert(key, to_row(&row)?.as_slice())?;
     Ok(true)
@@ -340,18 +345,24 @@ fn list_anew(
     Ok(())
 }
 
-fn add_turn(
+/// Adds turns to what was said in the session of this write.
+fn add_turns<'a>(
     transaction: &WriteTransaction,
-    tenant: &TenantId,
-    turn: &TurnRecord,
+    to: &SessionWrite,
+    turns: impl Iterator<Item = &'a TurnWrite>,
 ) -> Result<(), redb::Error> {
-    let (tenant, session) = (tenant.as_str(), turn.id.session.as_str());
+    let (tenant, session) = (to.tenant.as_str(), to.session.id.as_str());
     let mut said = transaction.open_table(tables::SAID)?;
-    said.insert((tenant, session, turn.number), to_row(&turn.said())?.as_slice())?;
     let mut records = transaction.open_table(tables::RECORDS)?;
-    records.insert((tenant, session, turn.id.token.as_str()), to_row(turn)?.as_slice())?;
-    if turn.number.is_multiple_of(SURPLUS_MAX) {
-        let first_kept = (turn.number + 1).saturating_sub(SAID_MAX as u64);
+    let mut surplus_at = None;
+    for turn in turns {
+        said.insert((tenant, session, turn.number), turn.said.get().as_bytes())?;
+        records.insert((tenant, session, turn.token.as_str()), turn.record.get().as_bytes())?;
+        surplus_at =
+            surplus_at.max(Some(turn.number).filter(|number| number.is_multiple_of(SURPLUS_MAX)));
+    }
+    if let Some(number) = surplus_at {
+        let first_kept = (number + 1).saturating_sub(SAID_MAX as u64);
         said.retain_in((tenant, session, 0)..(tenant, session, first_kept), |_, _| false)?;
         let own = (tenant, session, "")..(tenant, session, LAST);
         let count = records.range(own.clone())?.count();

@@ -5,6 +5,7 @@
 use redb::TableDefinition;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
 
 /// Version of all that follows; a change of meaning adds one and a migration.
 pub(crate) const SCHEMA_VERSION: u64 = 8;
@@ -119,6 +120,11 @@ pub(crate) const ENTRY_HEALTH: TableDefinition<&str, &[u8]> = TableDefinition::n
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
     serde_json::to_vec(value).map_err(|error| redb::Error::Corrupted(error.to_string()))
+}
+
+/// A value as JSON that can stand in several rows.
+pub(crate) fn written<T: Serialize>(value: &T) -> Result<Box<RawValue>, redb::Error> {
+    to_raw_value(value).map_err(|error| redb::Error::Corrupted(error.to_string()))
 }
 
 /// A row read back.

@@ -10,7 +10,7 @@ use redb::{ReadableDatabase as _, WriteTransaction};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::ahead::{Ahead, Known, SessionWrite};
+use crate::ahead::{Ahead, Known, SessionWrite, in_tables};
 use crate::log::Log;
 use crate::redb_file::File;
 
@@ -110,7 +110,7 @@ impl Writer {
 
     /// Waits until the tables have all that was kept before.
     pub(crate) async fn settled(&self) -> Result<(), PortError> {
-        if self.desk.known.is_empty() { Ok(()) } else { self.write(|_| Ok(())).await }
+        if self.desk.known.is_ahead() { self.write(|_| Ok(())).await } else { Ok(()) }
     }
 
     /// As [`write`](Self::write), but when nobody else is writing it is done at once and here: two changes of threads
@@ -271,10 +271,12 @@ impl Thread {
             for order in batch.drain(..) {
                 order.finish(outcome.clone());
             }
+            // Who has been told waits for nothing here; who writes next may.
+            self.desk.catch_up();
         }
         // The last who could ask for anything is gone. What is left in the log is caught up with at the next start, if
         // there is no time for it here.
-        if !self.desk.known.is_empty() {
+        if self.desk.known.is_ahead() {
             _ = self.desk.commit(&mut |_| Ok(()));
         }
     }
@@ -292,6 +294,9 @@ impl Thread {
         }
     }
 }
+
+/// What somebody writes in a commit.
+type Run<'a> = dyn FnMut(&WriteTransaction) -> Result<(), redb::Error> + 'a;
 
 /// Where commits are made: by the thread, or by whoever writes alone.
 struct Desk {
@@ -348,13 +353,19 @@ impl Desk {
 
     /// Has sessions in the log; says which of them were still as they had been.
     fn keep(&self, writes: &[Arc<SessionWrite>]) -> Result<Vec<bool>, Failure> {
-        let mut ahead = self.ahead();
-        let outcome = self.try_keep(&mut ahead, writes);
-        // They are kept in any case; if the tables cannot be written, whoever writes next is told.
-        let is_time = outcome.is_ok() && ahead.is_full();
-        let caught_up = if is_time { self.try_commit(&mut ahead, &mut |_| Ok(())) } else { Ok(()) };
-        self.feel(outcome.as_ref().err().or(caught_up.as_ref().err()));
+        let outcome = self.try_keep(&mut self.ahead(), writes);
+        self.feel(outcome.as_ref().err());
         outcome
+    }
+
+    /// Puts what is in the log into the tables when it is time. It is kept in any case; if the tables cannot be written,
+    /// whoever writes next is told.
+    fn catch_up(&self) {
+        let mut ahead = self.ahead();
+        if ahead.is_full() {
+            let outcome = self.try_commit(&mut ahead, None);
+            self.feel(outcome.as_ref().err());
+        }
     }
 
     fn try_keep(
@@ -363,23 +374,25 @@ impl Desk {
         writes: &[Arc<SessionWrite>],
     ) -> Result<Vec<bool>, Failure> {
         self.may_write()?;
-        let accepted =
-            self.file.with(|database| self.known.accept(writes, &database.begin_read()?));
+        let accepted = self.file.with(|database| {
+            self.known.accept(writes, |write| in_tables(&database.begin_read()?, write))
+        });
         let accepted = accepted.map_err(|error| self.settle(&error))?;
         let Some(accepted) =
             accepted.filter(|it| ahead.log.is_some() && Log::could_hold(&it.entries))
         else {
             let mut kept = Vec::with_capacity(writes.len());
-            self.try_commit(ahead, &mut |transaction| {
+            let mut run = |transaction: &WriteTransaction| {
                 writes.iter().try_for_each(|write| {
                     kept.push(write.run(transaction)?);
                     Ok(())
                 })
-            })?;
+            };
+            self.try_commit(ahead, Some(&mut run))?;
             return Ok(kept);
         };
         if !ahead.log.as_ref().is_some_and(|log| log.has_room(&accepted.entries)) {
-            self.try_commit(ahead, &mut |_| Ok(()))?;
+            self.try_commit(ahead, None)?;
         }
         let kept = accepted.kept.clone();
         if let Some(log) = &mut ahead.log
@@ -394,12 +407,9 @@ impl Desk {
     }
 
     /// One durable commit of what `run` writes, behind what is in the log; says how the writer is then.
-    fn commit(
-        &self,
-        run: &mut dyn FnMut(&WriteTransaction) -> Result<(), redb::Error>,
-    ) -> Result<(), Failure> {
+    fn commit(&self, run: &mut Run<'_>) -> Result<(), Failure> {
         let mut ahead = self.ahead();
-        let outcome = self.try_commit(&mut ahead, run);
+        let outcome = self.try_commit(&mut ahead, Some(run));
         self.feel(outcome.as_ref().err());
         outcome
     }
@@ -425,16 +435,17 @@ impl Desk {
         if self.file.has_room() { Ok(()) } else { Err(Failure::Full) }
     }
 
-    fn try_commit(
-        &self,
-        ahead: &mut Ahead,
-        run: &mut dyn FnMut(&WriteTransaction) -> Result<(), redb::Error>,
-    ) -> Result<(), Failure> {
+    /// Commits what is in the log and, behind it, what `run` writes.
+    fn try_commit(&self, ahead: &mut Ahead, run: Option<&mut Run<'_>>) -> Result<(), Failure> {
         self.may_write()?;
+        // What others write may be about sessions too.
+        let is_known_still = run.is_none();
         let outcome = self.file.with(|database| {
             let transaction = database.begin_write()?;
             ahead.put_into_tables(&transaction)?;
-            run(&transaction)?;
+            if let Some(run) = run {
+                run(&transaction)?;
+            }
             self.failpoints.reached("store.before_commit");
             transaction.commit()?;
             self.failpoints.reached("store.after_commit");
@@ -442,7 +453,11 @@ impl Desk {
         });
         outcome.map_err(|error| self.settle(&error))?;
         ahead.done();
-        self.known.clear();
+        if is_known_still {
+            self.known.settled();
+        } else {
+            self.known.clear();
+        }
         Ok(())
     }
 

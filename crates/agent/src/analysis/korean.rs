@@ -54,18 +54,20 @@ const fn suffix(text: &'static str, after: After, left_min: usize) -> Suffix {
     Suffix { text, after, left_min }
 }
 
-/// Suffixes by their last syllable, each with its syllables: nearly all are out by it.
-static SUFFIXES_BY_LAST: LazyLock<HashMap<char, Vec<(Box<[char]>, &Suffix)>>> =
-    LazyLock::new(|| {
-        let mut by_last: HashMap<_, Vec<_>> = HashMap::new();
-        for suffix in SUFFIXES {
-            let syllables: Box<[char]> = suffix.text.chars().collect();
-            if let Some(last) = syllables.last().copied() {
-                by_last.entry(last).or_default().push((syllables, suffix));
-            }
+/// A suffix with its syllables.
+type SpeltSuffix = (Box<[char]>, &'static Suffix);
+
+/// Suffixes by their last syllable: nearly all are out by it.
+static SUFFIXES_BY_LAST: LazyLock<HashMap<char, Vec<SpeltSuffix>>> = LazyLock::new(|| {
+    let mut by_last: HashMap<_, Vec<_>> = HashMap::new();
+    for suffix in SUFFIXES {
+        let syllables: Box<[char]> = suffix.text.chars().collect();
+        if let Some(last) = syllables.last().copied() {
+            by_last.entry(last).or_default().push((syllables, suffix));
         }
-        by_last
-    });
+    }
+    by_last
+});
 
 /// Words that ask or connect, by their first syllable.
 static FUNCTION_BY_FIRST: LazyLock<HashMap<char, Vec<Box<[char]>>>> = LazyLock::new(|| {
@@ -80,7 +82,7 @@ static FUNCTION_BY_FIRST: LazyLock<HashMap<char, Vec<Box<[char]>>>> = LazyLock::
 });
 
 /// The suffixes that end as the word does.
-fn suffixes_of(word: &[char]) -> &'static [(Box<[char]>, &'static Suffix)] {
+fn suffixes_of(word: &[char]) -> &'static [SpeltSuffix] {
     word.last().and_then(|last| SUFFIXES_BY_LAST.get(last)).map(Vec::as_slice).unwrap_or_default()
 }
 

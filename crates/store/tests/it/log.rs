@@ -44,10 +44,10 @@ async fn turns_survive_a_kill_at_any_number_of_them() {
     let (store, mine) = (open(&folder), tenant("mine"));
     let mut session = Session::new(name("s1"), NOW);
     // More than wait for the tables, so that the log has begun anew in between.
-    for revision in 0..150 {
+    for revision in 0..300 {
         let question = format!("question {revision}");
         assert!(store.keep(&mine, paid(&mut session, revision, &question)).await.unwrap());
-        if revision % 13 > 1 && revision < 148 {
+        if revision % 26 > 1 && revision < 298 {
             continue;
         }
         let left = killed(&folder);
@@ -59,9 +59,15 @@ async fn turns_survive_a_kill_at_any_number_of_them() {
         let mut other = session.clone();
         assert!(after.keep(&mine, paid(&mut other, revision + 1, "on")).await.unwrap());
         let again = open(&killed(&left));
-        assert_eq!(questions(&again, &mine, &session.id).await.last().unwrap(), "on");
+        let said = questions(&again, &mine, &session.id).await;
+        assert_eq!((said.len() as u64, said.last().unwrap().as_str()), (revision + 2, "on"));
         assert_eq!(calls(&again).await, revision + 2);
     }
+    // What is remembered of it besides the tables goes with it.
+    assert!(store.session(&mine, &session.id, NOW).await.unwrap().is_some());
+    assert!(store.forget(&mine, &session.id).await.unwrap());
+    assert_eq!(store.session(&mine, &session.id, NOW).await.unwrap(), None);
+    assert!(store.keep(&mine, paid(&mut Session::new(name("s1"), NOW), 0, "anew")).await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -55,7 +55,7 @@ pub(crate) async fn questions(
     tenant: &TenantId,
     id: &SessionId,
 ) -> Vec<String> {
-    let said = sessions.said(tenant, id, 100, NOW).await.unwrap();
+    let said = sessions.said(tenant, id, 1000, NOW).await.unwrap();
     said.into_iter().map(|turn| turn.question).collect()
 }
 
