@@ -103,7 +103,7 @@ impl Assembly {
             Fault::Malformed(format!("an event is no piece of an answer: {error}"))
         })?;
         if let Some(error) = chunk.error.take().filter(|error| !error.is_null()) {
-            return Err(Fault::Complaint(error));
+            return Err(Fault::Complaint(*error));
         }
         self.usage = chunk.usage().or(self.usage);
         if let Some(mut choice) = chunk.choice() {

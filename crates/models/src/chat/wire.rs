@@ -12,14 +12,15 @@ use serde_json::Value;
 /// What ends a stream.
 pub(super) const DONE: &str = "[DONE]";
 
-/// A piece of an answer, or the whole: the two differ in `delta` and `message` only.
+/// A piece of an answer, or the whole: the two differ in `delta` and `message` only. What few pieces have is in a box,
+/// as each is moved some times on its way.
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk {
     choices: Option<First>,
-    usage: Option<WireUsage>,
-    x_groq: Option<Groq>,
+    usage: Option<Box<WireUsage>>,
+    x_groq: Option<Box<Groq>>,
     /// An error may come where an answer is expected.
-    pub(super) error: Option<Value>,
+    pub(super) error: Option<Box<Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,7 +60,7 @@ impl<'de> Deserialize<'de> for First {
 pub(super) struct Choice {
     index: Option<u32>,
     delta: Option<Delta>,
-    message: Option<Delta>,
+    message: Option<Box<Delta>>,
     pub(super) finish_reason: Option<String>,
 }
 
@@ -197,15 +198,16 @@ impl Chunk {
 
     /// None when nothing was counted: some servers send zeros before the end.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let groq = || self.x_groq.as_ref().and_then(|groq| groq.usage.as_ref());
-        self.usage.as_ref().or_else(groq).and_then(WireUsage::usage)
+        let groq = || self.x_groq.as_deref().and_then(|groq| groq.usage.as_ref());
+        self.usage.as_deref().or_else(groq).and_then(WireUsage::usage)
     }
 }
 
 impl Choice {
     /// The next piece, or the whole where nothing came in pieces.
     pub(super) fn said(&mut self) -> Delta {
-        self.delta.take().or(self.message.take()).unwrap_or_default()
+        let whole = || self.message.take().map(|message| *message);
+        self.delta.take().or_else(whole).unwrap_or_default()
     }
 }
 
