@@ -150,9 +150,12 @@ pub(crate) fn choose<T>(
     let question =
         question.get(..question.floor_char_boundary(QUESTION_BYTES_MAX)).unwrap_or(question);
     let passages = passages.max(1);
-    let (mut terms, mut full_score) = (Vec::new(), 0.0_f32);
-    for ((field, text), Weight { asked, translated }) in weighted_terms(fields, question) {
-        let (term, found_in) = look_up(field, &text)?;
+    let words = words(question);
+    let translations = translations(&words);
+    let weights = weighted_terms(fields, question, &words, &translations);
+    let (mut terms, mut full_score) = (Vec::with_capacity(weights.len()), 0.0_f32);
+    for ((field, text), Weight { asked, translated }) in weights {
+        let (term, found_in) = look_up(field, text)?;
         let found_in = found_in.min(passages);
         let rarity = rarity(found_in, passages);
         if [fields.words, fields.grams].contains(&field) {
@@ -226,7 +229,7 @@ const QUOTED: f32 = 2.0;
 const HEADING_SHARE: f32 = 0.5;
 const TRANSLATED: f32 = 0.6;
 
-type Weights = BTreeMap<(Field, String), Weight>;
+type Weights<'a> = BTreeMap<(Field, &'a str), Weight>;
 
 /// What a term of a query weighs, in comparison with a word of the text.
 #[derive(Clone, Copy, Default)]
@@ -238,42 +241,47 @@ struct Weight {
 }
 
 /// Every term of the question with its weight; one that comes twice weighs twice.
-fn weighted_terms(fields: KeywordFields, question: &str) -> Weights {
-    let words = words(question);
+fn weighted_terms<'a>(
+    fields: KeywordFields,
+    question: &str,
+    words: &'a [Word],
+    translations: &[Translation],
+) -> Weights<'a> {
     let quotes = agent::retrieval::quotes(question);
     let is_quoted = |from| quotes.iter().any(|quote| quote.contains(&from));
     let has_content = words.iter().any(|word| word.kind != WordKind::Function);
     let mut weights = Weights::new();
-    for word in &words {
+    for word in words {
         let is_quoted = is_quoted(word.from);
         let weight = if is_quoted { QUOTED } else { 1.0 };
         if is_quoted || !has_content || word.kind != WordKind::Function {
-            for (term, share) in terms_of(fields, word) {
+            terms_of(fields, word, |term, share| {
                 weights.entry(term).or_default().asked += weight * share;
-            }
+            });
         }
     }
     // What stands in quotes is meant as it is written.
-    for Translation { word, .. } in
-        translations(&words).into_iter().filter(|found| !is_quoted(found.from))
-    {
-        for (term, share) in terms_of(fields, &word) {
+    for Translation { word, .. } in translations.iter().filter(|found| !is_quoted(found.from)) {
+        terms_of(fields, word, |term, share| {
             weights.entry(term).or_default().translated += TRANSLATED * share;
-        }
+        });
     }
     weights
 }
 
-/// The terms of a word, each with its share of the word's weight.
-fn terms_of(fields: KeywordFields, word: &Word) -> Vec<((Field, String), f32)> {
-    let mut terms = Vec::new();
-    let mut add = |field: Field, text: &str, share: f32| {
+/// Gives the terms of a word, each with its share of the word's weight.
+fn terms_of<'a>(
+    fields: KeywordFields,
+    word: &'a Word,
+    mut give: impl FnMut((Field, &'a str), f32),
+) {
+    let mut add = |field: Field, text: &'a str, share: f32| {
         if text.is_empty() {
             return;
         }
-        terms.push(((field, text.to_owned()), share));
+        give((field, text), share);
         if field == fields.words {
-            terms.push(((fields.heading, text.to_owned()), share * HEADING_SHARE));
+            give((fields.heading, text), share * HEADING_SHARE);
         }
     };
     let whole = match word.kind {
@@ -292,7 +300,6 @@ fn terms_of(fields: KeywordFields, word: &Word) -> Vec<((Field, String), f32)> {
         };
         add(fields.grams, &gram.text, share);
     }
-    terms
 }
 
 /// The terms worth looking up: those that exist, the weightiest first, as far as the budget goes.

@@ -46,8 +46,8 @@ pub(crate) struct Snapshot {
     pub(crate) searcher: Searcher,
     pub(crate) fields: Fields,
     pub(crate) places: Places,
-    /// Of each segment. Opening a column takes longer than many looks into it.
-    columns: Vec<Columns>,
+    /// Of each segment, by chunk. Opening a column takes longer than many looks into it.
+    keys: Vec<Column<u64>>,
     pub(crate) vectors: Vec<VectorFile>,
     pub(crate) state: IndexState,
     /// The first key that had not been given yet.
@@ -56,12 +56,6 @@ pub(crate) struct Snapshot {
     excerpts: Arc<Excerpts>,
     /// Of a small index.
     known_terms: Option<KnownTerms>,
-}
-
-/// What is looked up for every hit.
-struct Columns {
-    keys: Column<u64>,
-    languages: Column<u64>,
 }
 
 /// Which chunks pass a filter.
@@ -97,16 +91,13 @@ impl Snapshot {
         state.chunks = places.count();
         state.vectors = vectors.iter().map(|file| file.segment.len() as u64).sum();
         let filters = Mutex::new(BTreeMap::new());
-        let columns = searcher.segment_readers().iter().map(|reader| {
-            let fast = reader.fast_fields();
-            Ok(Columns { keys: fast.u64("key")?, languages: fast.u64("language")? })
-        });
-        let columns = columns.collect::<tantivy::Result<_>>()?;
+        let keys = searcher.segment_readers().iter().map(|reader| reader.fast_fields().u64("key"));
+        let keys = keys.collect::<tantivy::Result<_>>()?;
         let mut snapshot = Self {
             searcher,
             fields,
             places,
-            columns,
+            keys,
             vectors,
             state,
             next_key,
@@ -173,8 +164,8 @@ impl Snapshot {
         let best = hits.first().map_or(0.0, |(score, _)| *score);
         lists.coverage = query::coverage(best, full_score);
         for (score, address) in hits {
-            let columns = self.columns.get(address.segment_ord as usize);
-            let key = columns.and_then(|columns| columns.keys.first(address.doc_id));
+            let keys = self.keys.get(address.segment_ord as usize);
+            let key = keys.and_then(|keys| keys.first(address.doc_id));
             lists.keyword.extend(key.map(|key| self.hit(key, score)));
         }
         Ok(())
@@ -198,13 +189,8 @@ impl Snapshot {
     }
 
     fn hit(&self, key: u64, score: f32) -> Hit {
-        Hit { key: ChunkKey(key), score, language: self.language(key).unwrap_or(Language::Other) }
-    }
-
-    fn language(&self, key: u64) -> Option<Language> {
-        let address = self.places.get(key)?;
-        let columns = self.columns.get(address.segment_ord as usize)?;
-        columns.languages.first(address.doc_id).map(Language::from_number)
+        let language = self.places.language(key).unwrap_or(Language::Other);
+        Hit { key: ChunkKey(key), score, language }
     }
 
     /// The passages behind these keys; one that is gone is left out.

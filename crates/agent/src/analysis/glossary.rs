@@ -3,6 +3,7 @@
 //! A question in one language cannot meet a text in the other by its words. These few hundred words are what such
 //! questions are mostly made of; what they mean beyond that is left to the vectors.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -20,7 +21,7 @@ const PART_SYLLABLES_MIN: usize = 2;
 
 /// What stands in the other language for one of a question's words.
 pub struct Translation {
-    pub word: Word,
+    pub word: &'static Word,
     /// Where in the question the word stands that it is said for, in bytes.
     pub from: usize,
 }
@@ -52,7 +53,7 @@ impl Glossary {
         let others: Vec<Word> =
             others.split(',').flat_map(words).filter(Word::says_something).collect();
         for name in names.split(',') {
-            let known = self.known.entry(key(&words(name))).or_default();
+            let known = self.known.entry(key(&words(name)).into_owned()).or_default();
             for other in &others {
                 if !known.iter().any(|word| word.stem == other.stem) {
                     known.push(other.clone());
@@ -61,14 +62,18 @@ impl Glossary {
         }
     }
 
-    fn translations(&self, question: &[Word]) -> Vec<Translation> {
+    fn translations(&'static self, question: &[Word]) -> Vec<Translation> {
         let mut found = Vec::new();
         let mut rest = question;
         while let Some(first) = rest.first() {
-            let (taken, others) = self.longest_phrase(rest);
-            let others = if taken > 0 { others.to_vec() } else { self.parts(&first.stem) };
             let from = first.from;
-            found.extend(others.into_iter().map(|word| Translation { word, from }));
+            let translation = |word| Translation { word, from };
+            let (taken, others) = self.longest_phrase(rest);
+            if taken > 0 {
+                found.extend(others.iter().map(translation));
+            } else {
+                found.extend(self.parts(&first.stem).into_iter().map(translation));
+            }
             rest = rest.get(taken.max(1)..).unwrap_or_default();
         }
         found
@@ -78,14 +83,14 @@ impl Glossary {
     fn longest_phrase(&self, question: &[Word]) -> (usize, &[Word]) {
         let lengths = (1..=PHRASE_WORDS_MAX.min(question.len())).rev();
         let known = |length| {
-            let others = self.known.get(&key(question.get(..length)?))?;
+            let others = self.known.get(&*key(question.get(..length)?))?;
             Some((length, others.as_slice()))
         };
         lengths.filter_map(known).next().unwrap_or_default()
     }
 
     /// The known words that a Korean compound is made of, from left to right, the longest first.
-    fn parts(&self, stem: &str) -> Vec<Word> {
+    fn parts(&self, stem: &str) -> Vec<&Word> {
         let mut others = Vec::new();
         let ends: Vec<usize> = stem.char_indices().map(|(at, _)| at).chain([stem.len()]).collect();
         let mut first = 0;
@@ -97,7 +102,7 @@ impl Glossary {
             });
             match known {
                 Some((last, words)) => {
-                    others.extend_from_slice(words);
+                    others.extend(words);
                     first = last;
                 }
                 None => first += 1,
@@ -107,9 +112,12 @@ impl Glossary {
     }
 }
 
-fn key(words: &[Word]) -> String {
+fn key(words: &[Word]) -> Cow<'_, str> {
+    if let [word] = words {
+        return Cow::Borrowed(&word.stem);
+    }
     let stems: Vec<&str> = words.iter().map(|word| word.stem.as_str()).collect();
-    stems.join(" ")
+    Cow::Owned(stems.join(" "))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
 use pulp::bytemuck;
 
 use super::codes::{self, BLOCK, Table};
@@ -269,7 +270,7 @@ impl<B: AsRef<[u8]>> Segment<B> {
             b.score.total_cmp(&a.score).then_with(|| a.slot.cmp(&b.slot))
         };
         let mut hits = Vec::with_capacity(count.min(candidates.len()));
-        let mut met = HashSet::new();
+        let mut met = HashSet::with_capacity_and_hasher(count, RandomState::default());
         let mut rest = candidates;
         while hits.len() < count && !rest.is_empty() {
             // Usually the first portion has enough keys, and the others need no sorting.
