@@ -1,50 +1,82 @@
 //! Counts turns, their tokens and what they cost, and what becomes of memories.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agent::ledger::Component;
 use agent::names::TenantId;
 use agent::turn::{ModelCall, TurnRecord};
 use engine::chat::{MemoryOutcome, Watcher};
 
-use super::Metrics;
+use super::{Counter, Histogram, Metrics};
+
+/// Models whose numbers are kept at hand: more than anybody has configured.
+const MODELS_MAX: usize = 64;
 
 /// The numbers of the copilot.
 pub struct ChatMetrics {
     metrics: Arc<Metrics>,
+    /// By what a model was asked for, and its name: to look them up by their labels takes longer than to count.
+    calls: Mutex<HashMap<Component, HashMap<String, Arc<CallNumbers>>>>,
+}
+
+/// The numbers of the calls of a model for one purpose.
+struct CallNumbers {
+    seconds: Histogram,
+    /// Read, cached, written.
+    tokens: [Counter; 3],
+    microdollars: Counter,
+    failures: Counter,
+}
+
+impl CallNumbers {
+    fn new(metrics: &Metrics, component: Component, model: &str) -> Self {
+        let labels = [("component", component.as_str()), ("model", model)];
+        let tokens = ["input", "cached", "output"].map(|kind| {
+            let [component, model] = labels;
+            let help = "Tokens read and written by models";
+            let labels = [component, model, ("kind", kind)];
+            metrics.counter("saem_model_tokens_total", help, &labels)
+        });
+        let name = "saem_model_call_seconds";
+        let seconds = metrics.durations(name, "Time of calls to models", &labels);
+        let help = "What calls to models cost, in millionths of a dollar";
+        let microdollars = metrics.counter("saem_model_cost_microdollars_total", help, &labels);
+        let help = "Calls to models that failed";
+        let failures = metrics.counter("saem_model_failures_total", help, &labels);
+        Self { seconds, tokens, microdollars, failures }
+    }
+
+    fn count(&self, call: &ModelCall) {
+        self.seconds.observe(Duration::from_millis(call.took_milliseconds));
+        let read = call.usage.input - call.usage.cached.min(call.usage.input);
+        let counts = [read, call.usage.cached, call.usage.output];
+        self.tokens.iter().zip(counts).for_each(|(counter, count)| counter.add(count));
+        if let Some(cost) = call.cost {
+            self.microdollars.add(cost.microdollars());
+        }
+        self.failures.add(u64::from(call.failed.is_some()));
+    }
 }
 
 impl ChatMetrics {
     #[must_use]
     pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { metrics }
+        Self { metrics, calls: Mutex::default() }
     }
 
-    fn call(&self, call: &ModelCall) {
-        let component = call.component.as_str();
-        let labels = [("component", component), ("model", call.model.as_str())];
-        let took = Duration::from_millis(call.took_milliseconds);
-        let name = "saem_model_call_seconds";
-        self.metrics.durations(name, "Time of calls to models", &labels).observe(took);
-        let tokens = [
-            ("input", call.usage.input - call.usage.cached.min(call.usage.input)),
-            ("cached", call.usage.cached),
-            ("output", call.usage.output),
-        ];
-        for (kind, count) in tokens {
-            let labels = [("component", component), ("model", call.model.as_str()), ("kind", kind)];
-            let name = "saem_model_tokens_total";
-            self.metrics.counter(name, "Tokens read and written by models", &labels).add(count);
+    fn of_calls(&self, component: Component, model: &str) -> Arc<CallNumbers> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let by_model = calls.entry(component).or_default();
+        if let Some(known) = by_model.get(model) {
+            return Arc::clone(known);
         }
-        if let Some(cost) = call.cost {
-            let name = "saem_model_cost_microdollars_total";
-            let help = "What calls to models cost, in millionths of a dollar";
-            self.metrics.counter(name, help, &labels).add(cost.microdollars());
+        let numbers = Arc::new(CallNumbers::new(&self.metrics, component, model));
+        if by_model.len() < MODELS_MAX {
+            by_model.insert(model.to_owned(), Arc::clone(&numbers));
         }
-        if call.failed.is_some() {
-            let name = "saem_model_failures_total";
-            self.metrics.counter(name, "Calls to models that failed", &labels).add(1);
-        }
+        numbers
     }
 }
 
@@ -59,7 +91,9 @@ impl Watcher for ChatMetrics {
             let help = "Turns that were not kept";
             self.metrics.counter("saem_turns_unkept_total", help, &[]).add(1);
         }
-        record.calls.iter().for_each(|call| self.call(call));
+        for call in &record.calls {
+            self.of_calls(call.component, &call.model).count(call);
+        }
     }
 
     fn memory_updated(&self, _tenant: &TenantId, outcome: MemoryOutcome) {
