@@ -66,11 +66,6 @@ impl Log {
         bytes_of(entries) <= LOG_BYTES.saturating_sub(self.end)
     }
 
-    /// Whether they would fit into an empty log.
-    pub(crate) fn could_hold(entries: &[Vec<u8>]) -> bool {
-        bytes_of(entries) <= LOG_BYTES
-    }
-
     /// Has entries on disk, and gives the number of the last.
     pub(crate) fn append(&mut self, entries: &[Vec<u8>]) -> io::Result<u64> {
         let mut bytes = Vec::with_capacity(bytes_of(entries));
@@ -225,6 +220,5 @@ mod tests {
         assert!(!log.has_room(&entries(&[""])));
         log.begin_anew();
         assert!(log.has_room(&half));
-        assert!(!Log::could_hold(&[vec![1; LOG_BYTES]]));
     }
 }

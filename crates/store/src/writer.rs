@@ -1,7 +1,11 @@
 //! The one writer: many small writes become one durable commit, answered after it is on disk.
 
+mod orders;
+#[cfg(test)]
+mod tests;
+
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,10 +13,12 @@ use agent::ports::{Failpoints, PortError};
 use redb::{ReadableDatabase as _, WriteTransaction};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use crate::ahead::{Ahead, Known, SessionWrite, in_tables};
-use crate::log::Log;
 use crate::redb_file::File;
+
+use self::orders::{Keeping, Nudge, Once, Order, Waiting};
 
 /// Writes that may wait: a commit takes a few milliseconds, so this is far more than a second's worth.
 const WAITING_MAX: usize = 4096;
@@ -24,6 +30,10 @@ const BATCH_MAX: usize = 512;
 /// costs the disk less than two. Somebody who writes alone never waits.
 const CROWD: usize = 4;
 const CROWD_WAIT: Duration = Duration::from_millis(6);
+
+/// A disk that has an entry of the log in so many microseconds is waited for where a turn ends: two changes of threads
+/// take about as long.
+const QUICK_MICROS: u64 = 300;
 
 /// How the writer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +69,7 @@ impl Writer {
             known: Known::default(),
             under_way: AtomicUsize::new(0),
             shared: AtomicUsize::new(0),
+            log_micros: AtomicU64::new(0),
         });
         let thread = Thread { inbox, desk: Arc::clone(&desk) };
         std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || thread.run())?;
@@ -79,7 +90,7 @@ impl Writer {
         F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
     {
         let (answer, outcome) = oneshot::channel();
-        self.order(Box::new(Waiting { once: Once::new(work), answer }))?;
+        self.order(Box::new(Waiting::new(work, answer)))?;
         outcome.await.map_err(|_| gone())?
     }
 
@@ -95,11 +106,18 @@ impl Writer {
         })
     }
 
-    /// Keeps a session, in the log first; false if somebody else has written it since. By the thread, as an entry of the log
-    /// takes no longer than the change of threads, and whoever waits here would need another one to do its tasks.
+    /// Keeps a session, in the log first; false if somebody else has written it since. Who writes alone does it here if the
+    /// disk is quicker than two changes of threads; else it is done by the thread.
     pub(crate) async fn keep(&self, write: SessionWrite) -> Result<bool, PortError> {
+        let write = Arc::new(write);
+        if let Some(kept) = self.desk.keep_here(&write) {
+            if kept.is_full {
+                self.order(Box::new(Nudge))?;
+            }
+            return Ok(kept.outcome?);
+        }
         let (answer, outcome) = oneshot::channel();
-        self.order(Box::new(Keeping { write: Arc::new(write), is_kept: false, answer }))?;
+        self.order(Box::new(Keeping::new(write, answer)))?;
         outcome.await.map_err(|_| gone())?
     }
 
@@ -134,94 +152,6 @@ impl Writer {
 fn gone() -> PortError {
     let why = "its writer has ended; restart saem".to_owned();
     PortError::Unavailable { what: "the store".to_owned(), why }
-}
-
-trait Order: Send {
-    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error>;
-    fn finish(self: Box<Self>, outcome: Result<(), Failure>);
-    /// The session that it is about, if it is nothing else.
-    fn session(&self) -> Option<&Arc<SessionWrite>> {
-        None
-    }
-    /// What became of that session, when it was not `run`.
-    fn kept(&mut self, _is_kept: bool) {}
-}
-
-/// A session that somebody waits for to be kept.
-struct Keeping {
-    write: Arc<SessionWrite>,
-    is_kept: bool,
-    answer: oneshot::Sender<Result<bool, PortError>>,
-}
-
-impl Order for Keeping {
-    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
-        self.is_kept = self.write.run(transaction)?;
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, outcome: Result<(), Failure>) {
-        let is_kept = self.is_kept;
-        // Nobody may be waiting any more; the write stands all the same.
-        let _unheard = self.answer.send(outcome.map(|()| is_kept).map_err(PortError::from));
-    }
-
-    fn session(&self) -> Option<&Arc<SessionWrite>> {
-        Some(&self.write)
-    }
-
-    fn kept(&mut self, is_kept: bool) {
-        self.is_kept = is_kept;
-    }
-}
-
-/// Work that is done once, and the value it gave.
-struct Once<T, F> {
-    work: Option<F>,
-    value: Option<T>,
-}
-
-impl<T, F> Once<T, F>
-where
-    F: FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
-{
-    fn new(work: F) -> Self {
-        Self { work: Some(work), value: None }
-    }
-
-    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
-        if let Some(work) = self.work.take() {
-            self.value = Some(work(transaction)?);
-        }
-        Ok(())
-    }
-
-    /// What it gave, after the commit it was part of.
-    fn value(self, outcome: Result<(), Failure>) -> Result<T, PortError> {
-        outcome?;
-        let not_run = || Failure::Broken("the write was not run".to_owned());
-        Ok(self.value.ok_or_else(not_run)?)
-    }
-}
-
-struct Waiting<T, F> {
-    once: Once<T, F>,
-    answer: oneshot::Sender<Result<T, PortError>>,
-}
-
-impl<T, F> Order for Waiting<T, F>
-where
-    T: Send,
-    F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send,
-{
-    fn run(&mut self, transaction: &WriteTransaction) -> Result<(), redb::Error> {
-        self.once.run(transaction)
-    }
-
-    fn finish(self: Box<Self>, outcome: Result<(), Failure>) {
-        // Nobody may be waiting any more; the write stands all the same.
-        let _unheard = self.answer.send(self.once.value(outcome));
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -265,9 +195,11 @@ impl Thread {
             // Whoever sent one write may be about to send the next, which belongs to it.
             std::thread::yield_now();
             self.take_waiting(&mut batch);
+            let taken = batch.len();
+            batch.retain(|order| !order.is_nudge());
             self.desk.shared.store(batch.len(), Ordering::Release);
             let outcome = self.desk.write(&mut batch);
-            self.desk.under_way.fetch_sub(batch.len(), Ordering::AcqRel);
+            self.desk.under_way.fetch_sub(taken, Ordering::AcqRel);
             for order in batch.drain(..) {
                 order.finish(outcome.clone());
             }
@@ -309,6 +241,14 @@ struct Desk {
     under_way: AtomicUsize,
     /// Writes in the thread's last commit.
     shared: AtomicUsize,
+    /// How long an entry of the log takes to get to the disk, in microseconds, the last ones counting most; 0 before the first.
+    log_micros: AtomicU64,
+}
+
+/// A session that was kept by whoever asked for it, and whether the tables are to be brought up to date.
+struct KeptHere {
+    outcome: Result<bool, Failure>,
+    is_full: bool,
 }
 
 /// The right to write here, while it is held: who comes meanwhile goes to the thread.
@@ -336,6 +276,19 @@ impl Desk {
             && self.under_way.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
         // Not `then_some`: what is made and let go gives back a right that was not had.
         is_mine.then(|| Alone { desk: self })
+    }
+
+    /// Has a session in the log, on the thread that asks; none where it is better left to the writer's. A worker that waits
+    /// for a quick disk is gone for as long as for a search, and the other workers have its tasks.
+    fn keep_here(&self, write: &Arc<SessionWrite>) -> Option<KeptHere> {
+        let is_quick = (1..=QUICK_MICROS).contains(&self.log_micros.load(Ordering::Relaxed));
+        let others = || Handle::try_current().is_ok_and(|here| here.metrics().num_workers() > 1);
+        let _alone = Some(()).filter(|()| is_quick && others()).and_then(|()| self.alone())?;
+        let mut ahead = self.ahead.try_lock().ok()?;
+        let outcome = self.try_log(&mut ahead, std::slice::from_ref(write)).transpose()?;
+        self.feel(outcome.as_ref().err());
+        let outcome = outcome.map(|kept| kept.first().copied().unwrap_or_default());
+        Some(KeptHere { outcome, is_full: ahead.is_full() })
     }
 
     /// Does a batch of orders: in the log, if all are sessions, else in the tables.
@@ -373,37 +326,59 @@ impl Desk {
         ahead: &mut Ahead,
         writes: &[Arc<SessionWrite>],
     ) -> Result<Vec<bool>, Failure> {
+        if let Some(kept) = self.try_log(ahead, writes)? {
+            return Ok(kept);
+        }
+        if !ahead.is_empty() {
+            // There may be room in the log when the tables have what is in it.
+            self.try_commit(ahead, None)?;
+            if let Some(kept) = self.try_log(ahead, writes)? {
+                return Ok(kept);
+            }
+        }
+        let mut kept = Vec::with_capacity(writes.len());
+        let mut run = |transaction: &WriteTransaction| {
+            writes.iter().try_for_each(|write| {
+                kept.push(write.run(transaction)?);
+                Ok(())
+            })
+        };
+        self.try_commit(ahead, Some(&mut run))?;
+        Ok(kept)
+    }
+
+    /// Has sessions in the log; none if the tables have to be written first, or there is no room.
+    fn try_log(
+        &self,
+        ahead: &mut Ahead,
+        writes: &[Arc<SessionWrite>],
+    ) -> Result<Option<Vec<bool>>, Failure> {
         self.may_write()?;
+        let Some(log) = &mut ahead.log else { return Ok(None) };
         let accepted = self.file.with(|database| {
             self.known.accept(writes, |write| in_tables(&database.begin_read()?, write))
         });
         let accepted = accepted.map_err(|error| self.settle(&error))?;
-        let Some(accepted) =
-            accepted.filter(|it| ahead.log.is_some() && Log::could_hold(&it.entries))
-        else {
-            let mut kept = Vec::with_capacity(writes.len());
-            let mut run = |transaction: &WriteTransaction| {
-                writes.iter().try_for_each(|write| {
-                    kept.push(write.run(transaction)?);
-                    Ok(())
-                })
-            };
-            self.try_commit(ahead, Some(&mut run))?;
-            return Ok(kept);
+        let Some(accepted) = accepted.filter(|it| log.has_room(&it.entries)) else {
+            return Ok(None);
         };
-        if !ahead.log.as_ref().is_some_and(|log| log.has_room(&accepted.entries)) {
-            self.try_commit(ahead, None)?;
-        }
         let kept = accepted.kept.clone();
-        if let Some(log) = &mut ahead.log
-            && !accepted.entries.is_empty()
-        {
+        if !accepted.entries.is_empty() {
             self.failpoints.reached("store.before_log");
+            let begun = Instant::now();
             let last = log.append(&accepted.entries).map_err(|error| Failure::of_log(&error))?;
+            self.note_pace(begun.elapsed());
             self.failpoints.reached("store.after_log");
             ahead.logged(accepted, last, &self.known);
         }
-        Ok(kept)
+        Ok(Some(kept))
+    }
+
+    fn note_pace(&self, took: Duration) {
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
+        let before = self.log_micros.load(Ordering::Relaxed);
+        let now = if before == 0 { took } else { (before / 8 * 7).saturating_add(took / 8).max(1) };
+        self.log_micros.store(now, Ordering::Relaxed);
     }
 
     /// One durable commit of what `run` writes, behind what is in the log; says how the writer is then.
@@ -475,6 +450,3 @@ impl Desk {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

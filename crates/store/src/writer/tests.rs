@@ -97,3 +97,70 @@ async fn a_runtime_of_one_thread_is_not_held_up() {
     let done = store.writer.write_by_itself(count).await.unwrap();
     assert_eq!(done.as_deref(), Some("store-writer"));
 }
+
+/// On which threads the log was written, and the tables.
+#[derive(Default)]
+struct Threads(Mutex<Vec<(&'static str, Option<String>)>>);
+
+impl Failpoints for Threads {
+    fn reached(&self, point: &'static str) {
+        let name = std::thread::current().name().map(str::to_owned);
+        self.0.lock().unwrap().push((point, name));
+    }
+}
+
+impl Threads {
+    /// Who reached this point, since it was last asked.
+    fn took(&self, point: &str) -> Vec<bool> {
+        let all = std::mem::take(&mut *self.0.lock().unwrap());
+        let here = all.iter().filter(|(reached, _)| *reached == point);
+        here.map(|(_, name)| name.as_deref() == Some("store-writer")).collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_is_kept_where_it_ends_if_the_disk_is_quick_and_the_tables_follow_by_the_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let threads = Arc::new(Threads::default());
+    let options = Options { failpoints: Arc::clone(&threads) as _, ..Options::default() };
+    let store = Store::open(&folder.path().join("saem.redb"), options).unwrap();
+    let now = agent::identity::Timestamp(1);
+    let keep = |revision: u64| {
+        let session = agent::memory::Session::new("s1".parse().unwrap(), now);
+        let keep = agent::ports::KeepSession {
+            session,
+            revision,
+            turn: None,
+            bookings: Vec::new(),
+            is_due: false,
+            now,
+            expires_at: agent::identity::Timestamp(u64::MAX),
+        };
+        let write = SessionWrite::new("mine".parse().unwrap(), keep).unwrap();
+        store.writer.keep(write)
+    };
+    let pace = |micros| store.writer.desk.log_micros.store(micros, Ordering::Relaxed);
+    let mut revision = 0;
+    for (micros, is_by_thread) in [(0, true), (1, false), (QUICK_MICROS + 1, true), (1, false)] {
+        pace(micros);
+        assert!(keep(revision).await.unwrap());
+        assert_eq!(threads.took("store.before_log"), [is_by_thread], "{micros}");
+        revision += 1;
+    }
+    // Who has an older state is told here too.
+    pace(1);
+    assert!(!keep(0).await.unwrap());
+    assert_eq!(threads.took("store.before_log"), [false; 0]);
+    while revision < crate::ahead::WAITING_MAX as u64 {
+        pace(1);
+        assert!(keep(revision).await.unwrap());
+        revision += 1;
+    }
+    while store.writer.desk.known.is_ahead() {
+        tokio::task::yield_now().await;
+    }
+    let committed = threads.took("store.after_commit");
+    assert_eq!(committed, [true], "by the thread, and once");
+    pace(1);
+    assert!(keep(revision).await.unwrap(), "what is known is still right");
+}
