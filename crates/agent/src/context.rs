@@ -10,6 +10,9 @@ mod tasks;
 mod tests;
 mod tools;
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 use crate::knowledge::Passage;
@@ -179,23 +182,32 @@ pub(crate) fn turn_tokens(turn: &SaidTurn, tokenizer: &dyn Tokenizer) -> usize {
 }
 
 /// A passage as a model sees it.
-struct Shown {
+struct Shown<'a> {
     number: usize,
     place: String,
-    text: String,
+    text: Cow<'a, str>,
 }
 
 /// Fences text of others: whatever it says, it stands between the marks.
-fn fenced(passages: &[Shown]) -> String {
-    let fence = |Shown { number, place, text }: &Shown| {
-        format!("<<<passage [{number}] {place}\n{text}\n>>>\n")
-    };
-    passages.iter().map(fence).collect()
+fn fenced(passages: &[Shown<'_>]) -> String {
+    let bytes = passages.iter().map(|shown| shown.place.len() + shown.text.len() + FENCE_BYTES);
+    let mut fenced = String::with_capacity(bytes.sum());
+    for Shown { number, place, text } in passages {
+        // Writing to a String cannot fail.
+        _ = writeln!(fenced, "<<<passage [{number}] {place}\n{text}\n>>>");
+    }
+    fenced
 }
 
+/// About what a fence takes.
+const FENCE_BYTES: usize = 24;
+
 /// Text that holds no mark of a fence. Before it is counted: its tokens are others.
-fn unfenced(text: &str) -> String {
-    text.replace("<<<", "‹‹‹").replace(">>>", "›››")
+fn unfenced(text: &str) -> Cow<'_, str> {
+    if !text.contains("<<<") && !text.contains(">>>") {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("<<<", "‹‹‹").replace(">>>", "›››"))
 }
 
 /// What is left of the tokens, and what went where.
@@ -298,12 +310,13 @@ impl Room<'_> {
     }
 
     /// The best passages that fit; the first that does not is cut if that leaves something to read.
-    fn passages(&mut self, passages: &[Passage]) -> Vec<Shown> {
+    fn passages<'p>(&mut self, passages: &'p [Passage]) -> Vec<Shown<'p>> {
         let mut shown = Vec::new();
         let mut is_full = false;
         for (number, passage) in (1..).zip(passages) {
-            let (place, whole) = (unfenced(&place(passage)), unfenced(&passage.text));
-            let empty = Shown { number, place: place.clone(), text: String::new() };
+            let place = unfenced(&place(passage)).into_owned();
+            let whole = unfenced(&passage.text);
+            let empty = Shown { number, place: place.clone(), text: Cow::Borrowed("") };
             let frame = self.tokenizer.count(&fenced(&[empty]));
             let body = self.tokenizer.count(&whole);
             let room = self.left.saturating_sub(frame);
@@ -314,7 +327,7 @@ impl Room<'_> {
             } else {
                 // One for the dots.
                 let clipped = self.tokenizer.clip(&whole, room - 1);
-                (Some(format!("{clipped}…")), frame + room)
+                (Some(Cow::Owned(format!("{clipped}…"))), frame + room)
             };
             is_full = is_full || body > room;
             self.note(PartKind::Passage, Trust::Document, place.clone(), tokens, frame + body);
@@ -346,7 +359,7 @@ fn messages(
     entities: &str,
     recalled: &[SaidTurn],
     turns: Vec<SaidTurn>,
-    passages: &[Shown],
+    passages: &[Shown<'_>],
     question: &str,
 ) -> Vec<Message> {
     // What changes least stands first: servers keep what they have read of an unchanged beginning.

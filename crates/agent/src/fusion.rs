@@ -4,8 +4,6 @@
 //! less of the question is met by words. A passage in another language than the question is found by
 //! few words or none: there its nearness in meaning stands in for the words.
 
-use std::collections::BTreeMap;
-
 /// What the keyword index found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeywordFound<Id> {
@@ -80,18 +78,25 @@ pub fn fuse<Id: Ord + Clone>(
 ) -> Vec<Fused<Id>> {
     let keyword_hits = best_first(&keyword.hits, |hit| (hit.score, &hit.id));
     let vector_hits = best_first(vector, |hit| (hit.cosine, &hit.id));
-    let mut passages: BTreeMap<Id, Evidence> = BTreeMap::new();
     let best = keyword_hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
-    for (rank, hit) in (1..).zip(&keyword_hits) {
-        let evidence = passages.entry(hit.id.clone()).or_default();
-        evidence.words = (hit.score / best).max(0.0);
-        evidence.keyword_rank = Some(rank);
-    }
+    let by_words = (1..).zip(&keyword_hits).map(|(rank, hit)| {
+        let words = (hit.score / best).max(0.0);
+        (&hit.id, Evidence { words, keyword_rank: Some(rank), ..Evidence::default() })
+    });
+    let mut passages: Vec<(&Id, Evidence)> = by_words.collect();
+    passages.sort_unstable_by_key(|(id, _)| *id);
+    let by_words = passages.len();
     let nearest = vector_hits.first().map_or(1.0, |hit| hit.cosine);
     let last = vector_hits.get(VECTOR_HITS - 1).or(vector_hits.last());
     let far = last.map_or(0.0, |hit| hit.cosine);
     for (rank, hit) in (1..).zip(&vector_hits) {
-        let evidence = passages.entry(hit.id.clone()).or_default();
+        let known = passages.get(..by_words).unwrap_or_default();
+        let place = known.binary_search_by_key(&&hit.id, |(id, _)| *id);
+        let place = place.unwrap_or_else(|_| {
+            passages.push((&hit.id, Evidence::default()));
+            passages.len() - 1
+        });
+        let Some((_, evidence)) = passages.get_mut(place) else { continue };
         evidence.nearness = nearness(hit.cosine, nearest, far);
         evidence.vector_rank = Some(rank);
         if hit.language == PassageLanguage::Other {
@@ -99,10 +104,9 @@ pub fn fuse<Id: Ord + Clone>(
         }
     }
     let vector_share = vector_share(!keyword_hits.is_empty(), keyword.coverage);
-    let mut fused: Vec<Fused<Id>> =
-        passages.into_iter().map(|(id, evidence)| evidence.fused(id, vector_share)).collect();
-    // Stable, and the map was in the order of ids.
-    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let fused = |(id, evidence): (&Id, Evidence)| evidence.fused(id.clone(), vector_share);
+    let mut fused: Vec<Fused<Id>> = passages.into_iter().map(fused).collect();
+    fused.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
     fused
 }
 

@@ -8,8 +8,9 @@ use agent::ledger::{Account, Booking, Spent};
 use agent::memory::{Session, SessionId};
 use agent::names::TenantId;
 use agent::ports::{KeepSession, KeptSession};
+use agent::turn::TurnRecord;
 use redb::{ReadTransaction, WriteTransaction};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::log::{Found, Log};
@@ -18,7 +19,7 @@ use crate::{ledger, sessions};
 
 /// Writes that wait for the tables: enough that a commit of them costs each little, and few enough that a start after a
 /// crash, which does them first, is not held up. They fit into the log.
-const WAITING_MAX: usize = 256;
+pub(crate) const WAITING_MAX: usize = 256;
 
 /// Sessions that are remembered after the tables have them: whoever asked last mostly asks next.
 const SETTLED_MAX: usize = 256;
@@ -47,13 +48,13 @@ pub(crate) struct TurnWrite {
     pub(crate) record: Box<RawValue>,
 }
 
-/// A write as it stands in the log, in the form of a [`KeepSession`].
-#[derive(Serialize)]
-struct Entry<'a> {
-    session: &'a RawValue,
+/// A write as it stands in the log.
+#[derive(Serialize, Deserialize)]
+struct Entry<S, T, B> {
+    session: S,
     revision: u64,
-    turn: Option<&'a RawValue>,
-    bookings: &'a [Booking],
+    turn: Option<T>,
+    bookings: B,
     is_due: bool,
     now: Timestamp,
     expires_at: Timestamp,
@@ -63,13 +64,9 @@ impl SessionWrite {
     pub(crate) fn new(tenant: TenantId, keep: KeepSession) -> Result<Self, redb::Error> {
         let KeepSession { session, revision, turn, bookings, is_due, now, expires_at } = keep;
         let turn = turn.map(|turn| {
-            let (said, record) = (written(&turn.said())?, written(&turn)?);
-            Ok::<_, redb::Error>(TurnWrite {
-                number: turn.number,
-                token: turn.id.token,
-                said,
-                record,
-            })
+            let (said, record) = (written(&turn.said())?, written(&*turn)?);
+            let token = turn.id.token.clone();
+            Ok::<_, redb::Error>(TurnWrite { number: turn.number, token, said, record })
         });
         Ok(Self {
             tenant,
@@ -102,7 +99,7 @@ impl SessionWrite {
 
     fn to_entry(&self) -> Result<Vec<u8>, redb::Error> {
         let entry = Entry {
-            session: &self.written,
+            session: &*self.written,
             revision: self.revision,
             turn: self.turn.as_ref().map(|turn| &*turn.record),
             bookings: &self.bookings,
@@ -115,7 +112,11 @@ impl SessionWrite {
 
     /// Reads an entry of the log.
     fn from_entry(entry: &[u8]) -> Result<Self, redb::Error> {
-        let (tenant, keep) = from_row(entry)?;
+        let (tenant, entry): (TenantId, Entry<Session, TurnRecord, Vec<Booking>>) =
+            from_row(entry)?;
+        let Entry { session, revision, turn, bookings, is_due, now, expires_at } = entry;
+        let turn = turn.map(Arc::new);
+        let keep = KeepSession { session, revision, turn, bookings, is_due, now, expires_at };
         Self::new(tenant, keep)
     }
 }

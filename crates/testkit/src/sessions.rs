@@ -1,6 +1,7 @@
 //! Sessions and bookings in memory, for tests that are about something else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent::identity::Timestamp;
@@ -80,7 +81,7 @@ impl Rows {
             return false;
         }
         let mut records = before.map(|row| row.records.clone()).unwrap_or_default();
-        records.extend(keep.turn);
+        records.extend(keep.turn.map(Arc::unwrap_or_clone));
         if keep.is_due {
             self.due.insert(key.clone());
         } else {

@@ -1,6 +1,9 @@
 //! What the agents of a research run get to read.
 
+use std::borrow::Cow;
+
 use super::{Shown, language_name, unfenced};
+
 use crate::language::Language;
 use crate::model::{Message, repair_json};
 use crate::research::call::Purpose;
@@ -166,7 +169,7 @@ fn asked(research: &Research<'_>) -> String {
 }
 
 fn short(text: &str) -> String {
-    unfenced(clip(text, TEXT_BYTES_MAX))
+    unfenced(clip(text, TEXT_BYTES_MAX)).into_owned()
 }
 
 /// Sources between marks, numbered from 1; those for which there is no room are left out.
@@ -174,18 +177,20 @@ fn shown(sources: &[&Source], bytes_max: usize, part: &dyn Fn(&Source) -> String
     let mut left = SOURCES_BYTES_MAX;
     let mut all = String::new();
     for (number, source) in (1..).zip(sources) {
-        let text = unfenced(&part(source));
-        let text = clip(&text, bytes_max).trim().to_owned();
+        let text = part(source);
+        let text = unfenced(&text);
+        let text = clip(&text, bytes_max).trim();
         if text.len() > left {
             break;
         }
         left -= text.len();
-        let place = unfenced(&format!("{} · {}", source.title, source.place).replace('\n', " "));
-        all.push_str(&source_fenced(&Shown { number, place, text }));
+        let place = format!("{} · {}", source.title, source.place).replace('\n', " ");
+        let place = unfenced(&place).into_owned();
+        all.push_str(&source_fenced(&Shown { number, place, text: Cow::Borrowed(text) }));
     }
     all
 }
 
-fn source_fenced(Shown { number, place, text }: &Shown) -> String {
+fn source_fenced(Shown { number, place, text }: &Shown<'_>) -> String {
     format!("<<<source [{number}] {place}\n{text}\n>>>\n")
 }

@@ -1,5 +1,7 @@
 //! What a judge and a keeper of memory get to read.
 
+use std::borrow::Cow;
+
 use super::{Shown, fenced, place, unfenced};
 use crate::knowledge::Passage;
 use crate::memory::{Entities, Fold, MemoryLimits, SaidTurn};
@@ -48,12 +50,14 @@ pub fn judge(
     tokenizer: &dyn Tokenizer,
 ) -> Vec<Message> {
     let each = (JUDGED_TOKENS_MAX / passages.len().max(1)).min(PASSAGE_TOKENS_MAX);
-    let shown: Vec<Shown> = (1..)
+    let shown: Vec<Shown<'_>> = (1..)
         .zip(passages)
         .map(|(number, passage)| {
-            let text = unfenced(&passage.text);
-            let text = tokenizer.clip(&text, each).to_owned();
-            Shown { number, place: unfenced(&place(passage)), text }
+            let text = match unfenced(&passage.text) {
+                Cow::Borrowed(text) => Cow::Borrowed(tokenizer.clip(text, each)),
+                Cow::Owned(text) => Cow::Owned(tokenizer.clip(&text, each).to_owned()),
+            };
+            Shown { number, place: unfenced(&place(passage)).into_owned(), text }
         })
         .collect();
     let mut text = said(conversation, tokenizer);

@@ -108,7 +108,7 @@ fn bounded(
     let (shown, tokens) = if body > room {
         (tokenizer.clip(&whole, room), frame + room)
     } else {
-        (whole.as_str(), frame + body)
+        (&*whole, frame + body)
     };
     let wanted = if is_cut { (frame + body).max(tokens + 1) } else { tokens };
     let cut = if is_cut { CUT } else { "" };

@@ -1,6 +1,6 @@
 //! Keeping conversations, and what they cost.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::{Later, Page};
 use crate::identity::Timestamp;
@@ -22,14 +22,14 @@ pub struct KeptSession {
     pub revision: u64,
 }
 
-/// A session to be kept. Stores may write it down before they do so, hence the serialised form.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A session to be kept.
+#[derive(Debug, Clone, PartialEq)]
 pub struct KeepSession {
     pub session: Session,
     /// The revision that it was made from; 0 for a session that is not there yet.
     pub revision: u64,
     /// A turn that came to it.
-    pub turn: Option<TurnRecord>,
+    pub turn: Option<Arc<TurnRecord>>,
     /// What the turn cost. Booked with it by those who [say so](Sessions::books); others leave it to the ledger.
     pub bookings: Vec<Booking>,
     /// Its memory is to be rewritten: [`Sessions::due`] names it until it is kept without this.

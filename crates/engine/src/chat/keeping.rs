@@ -1,5 +1,6 @@
 //! Keeps what came of a turn: the turn in its session, and what it cost.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::ledger::{Account, Booking, Component, Day, Spent};
@@ -52,24 +53,26 @@ impl Run {
         let bookings = self.bookings(Some(&record));
         let session =
             std::mem::replace(&mut self.session, Session::new(self.turn.session.clone(), self.at));
+        record.persisted = self.is_kept;
+        // Shared with the store, which lets go of it once it is written down.
+        let mut shared = Arc::new(record);
         let kept = if self.is_kept && self.copilot.parts.sessions.books() {
-            let kept = self.add_to_session(session, &record, bookings.clone()).await;
+            let kept = self.add_to_session(session, &mut shared, bookings.clone()).await;
             if kept.is_err() {
                 self.book_all(bookings).await;
             }
             kept
         } else {
-            let adding = self.add_to_session(session, &record, Vec::new());
+            let adding = self.add_to_session(session, &mut shared, Vec::new());
             let (kept, ()) = futures_util::join!(adding, self.book_all(bookings));
             kept
         };
+        let mut record = Arc::unwrap_or_clone(shared);
         let is_due = match kept {
             Ok(None) => false,
-            Ok(Some((number, is_due))) => {
-                (record.number, record.persisted) = (number, true);
-                is_due
-            }
+            Ok(Some(is_due)) => is_due,
             Err(error) => {
+                (record.number, record.persisted) = (0, false);
                 tracing::warn!(%error, turn = %self.turn, "a turn could not be kept");
                 record.notes.push(format!("this turn could not be kept: {error}"));
                 false
@@ -84,13 +87,13 @@ impl Run {
         }
     }
 
-    /// The turn's number in the session, and whether the memory is due; none for a turn that is not to be kept.
+    /// Gives the turn its number in the session and says whether the memory is due; none for a turn that is not to be kept.
     async fn add_to_session(
         &self,
         session: Session,
-        record: &TurnRecord,
+        record: &mut Arc<TurnRecord>,
         bookings: Vec<Booking>,
-    ) -> Result<Option<(u64, bool)>, EngineError> {
+    ) -> Result<Option<bool>, EngineError> {
         if !self.is_kept {
             return Ok(None);
         }
@@ -107,12 +110,11 @@ impl Run {
                     None => (self.begun(), 0),
                 },
             };
-            let mut record = record.clone();
-            (record.number, record.persisted) = (session.next_number(), true);
+            Arc::make_mut(record).number = session.next_number();
             session.add(record.said(), limits);
-            let (number, is_due) = (record.number, session.is_due(limits));
+            let is_due = session.is_due(limits);
             let expires_at = self.copilot.expiry(now);
-            let (turn, bookings) = (Some(record), bookings.clone());
+            let (turn, bookings) = (Some(Arc::clone(record)), bookings.clone());
             let keep = KeepSession { session, revision, turn, bookings, is_due, now, expires_at };
             // Whoever does not answer may have kept it all the same: the very same write can be sent again. What is in
             // this process answers.
@@ -124,7 +126,7 @@ impl Run {
                 (other, _) => other?,
             };
             if is_kept {
-                return Ok(Some((number, is_due)));
+                return Ok(Some(is_due));
             }
         }
         Err(EngineError::Conflict("others write to this session all the time".to_owned()))

@@ -57,7 +57,7 @@ pub(super) fn keep_command(tenant: &str, keep: &KeepSession) -> Result<Cmd, Port
     let (memory, entities) = (json(&memory)?, json(&session.entities)?);
     let turns = json(&session.turns)?;
     let (said, record) = match turn {
-        Some(turn) => (json(&turn.said())?, json(turn)?),
+        Some(turn) => (json(&turn.said())?, json(&**turn)?),
         None => (String::new(), String::new()),
     };
     // Named after what it writes: however often it comes, it is the same write. When it comes is not part of that.

@@ -76,7 +76,7 @@ async fn what_is_in_the_log_is_seen_by_everybody() {
     let (store, mine) = (open(&folder), tenant("mine"));
     let mut session = Session::new(name("s1"), NOW);
     let keep = paid(&mut session, 0, "one");
-    let record = keep.turn.clone().unwrap();
+    let record = keep.turn.as_deref().cloned().unwrap();
     assert!(store.keep(&mine, keep).await.unwrap());
     assert_eq!(store.record(&mine, &record.id, NOW).await.unwrap(), Some(record));
     assert!(store.keep(&mine, paid(&mut session, 1, "two")).await.unwrap());

@@ -1,5 +1,6 @@
 //! Sessions in one real Redis: the contract, the keys, and what is left of a session when it ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::identity::Timestamp;
@@ -42,7 +43,7 @@ pub(crate) fn next(session: &mut Session, revision: u64, question: &str) -> Keep
     KeepSession {
         session: session.clone(),
         revision,
-        turn: Some(record),
+        turn: Some(Arc::new(record)),
         bookings: Vec::new(),
         is_due: false,
         now: NOW,

@@ -1,5 +1,7 @@
 //! The promise of `Sessions`.
 
+use std::sync::Arc;
+
 use agent::identity::Timestamp;
 use agent::ledger::{Component, Day};
 use agent::memory::{MemoryLimits, Session, SessionId};
@@ -95,7 +97,7 @@ fn next(session: &mut Session, revision: u64, question: &str) -> KeepSession {
     KeepSession {
         session: session.clone(),
         revision,
-        turn: Some(record),
+        turn: Some(Arc::new(record)),
         bookings: Vec::new(),
         is_due: false,
         now: NOW,
@@ -113,7 +115,7 @@ async fn a_turn_and_its_session_become_visible_together(sessions: &dyn Sessions)
     assert_eq!(sessions.session(&mine, &id, NOW).await.unwrap(), None);
     let mut session = Session::new(id.clone(), NOW);
     let first = next(&mut session, 0, "what?");
-    let record = first.turn.clone().unwrap();
+    let record = first.turn.as_deref().cloned().unwrap();
     assert!(sessions.keep(&mine, first).await.unwrap());
     let kept = sessions.session(&mine, &id, NOW).await.unwrap().unwrap();
     assert_eq!((kept.revision, &kept.session), (1, &session));
@@ -174,7 +176,7 @@ async fn tenants_do_not_see_each_other(sessions: &dyn Sessions) {
     let (mine, other, id) = (tenant("mine"), tenant("other"), name("s1"));
     let mut session = Session::new(id.clone(), NOW);
     let keep = next(&mut session, 0, "a secret");
-    let record = keep.turn.clone().unwrap();
+    let record = keep.turn.as_deref().cloned().unwrap();
     assert!(sessions.keep(&mine, keep).await.unwrap());
     assert_eq!(sessions.session(&other, &id, NOW).await.unwrap(), None);
     assert_eq!(sessions.record(&other, &record.id, NOW).await.unwrap(), None);
@@ -194,7 +196,7 @@ async fn an_expired_session_is_gone_with_all_that_it_had(sessions: &dyn Sessions
     let (mine, id) = (tenant("expiry"), name("s1"));
     let mut session = Session::new(id.clone(), NOW);
     let mut keep = next(&mut session, 0, "old");
-    let record = keep.turn.clone().unwrap();
+    let record = keep.turn.as_deref().cloned().unwrap();
     keep.expires_at = NOW;
     assert!(sessions.keep(&mine, keep).await.unwrap());
     assert_eq!(sessions.session(&mine, &id, NOW).await.unwrap(), None);
@@ -215,7 +217,7 @@ async fn a_forgotten_session_leaves_nothing(sessions: &dyn Sessions) {
     let mut session = Session::new(id.clone(), NOW);
     let mut keep = next(&mut session, 0, "hush");
     keep.is_due = true;
-    let record = keep.turn.clone().unwrap();
+    let record = keep.turn.as_deref().cloned().unwrap();
     assert!(sessions.keep(&mine, keep).await.unwrap());
     assert!(sessions.forget(&mine, &id).await.unwrap());
     assert!(!sessions.forget(&mine, &id).await.unwrap());

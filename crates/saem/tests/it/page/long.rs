@@ -1,5 +1,6 @@
 //! A conversation of thousands of messages and a shelf of thousands of documents, written into the folder before it is served.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent::identity::Timestamp;
@@ -48,7 +49,7 @@ async fn talk(store: &Store, session: &str, turns: u64) {
         let keep = KeepSession {
             session: session.clone(),
             revision: number - 1,
-            turn: Some(turn),
+            turn: Some(Arc::new(turn)),
             bookings: Vec::new(),
             is_due: false,
             now,
