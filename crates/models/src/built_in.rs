@@ -17,6 +17,9 @@ const QUESTION_BYTES_MAX: usize = 300;
 /// Questions about anything, a line each: what they have in common is what makes a question a question.
 const SAMPLE_QUESTIONS: &str = include_str!("../assets/sample-questions.txt");
 
+/// Questions of the sample that are encoded together.
+const QUESTIONS_AT_ONCE: usize = 8;
+
 /// How much of what questions have in common is taken out of each; chosen on the evaluation sets.
 const QUESTION_SHARE: f32 = 0.85;
 
@@ -93,9 +96,12 @@ impl Embedder for BuiltInEmbedder {
 fn mean_question(encoder: &Encoder) -> Vec<f32> {
     let questions: Vec<&str> = SAMPLE_QUESTIONS.lines().filter(|line| !line.is_empty()).collect();
     let mut mean = vec![0.0; encoder.dimensions()];
-    for vector in encoder.encode(&questions) {
-        for (sum, number) in mean.iter_mut().zip(vector) {
-            *sum += number / questions.len() as f32;
+    // A few at a time: all of them together would need ten megabytes to work in, for this once.
+    for some in questions.chunks(QUESTIONS_AT_ONCE) {
+        for vector in encoder.encode(some) {
+            for (sum, number) in mean.iter_mut().zip(vector) {
+                *sum += number / questions.len() as f32;
+            }
         }
     }
     mean

@@ -39,7 +39,8 @@ const LOOK_CACHE_BYTES: usize = 1 << 20;
 pub struct Options {
     /// The disk counts as full when less than this is left, so that nothing breaks half-way.
     pub disk_reserve_bytes: u64,
-    /// Memory for pages of the file.
+    /// Memory for pages of the file. What is asked for with every request is kept in memory as it is, so that few pages are
+    /// read twice; the system has the others.
     pub cache_bytes: usize,
     pub failpoints: Arc<dyn Failpoints>,
 }
@@ -48,7 +49,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             disk_reserve_bytes: 64 << 20,
-            cache_bytes: 10 << 20,
+            cache_bytes: 4 << 20,
             failpoints: Arc::new(NoFailpoints),
         }
     }

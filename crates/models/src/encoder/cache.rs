@@ -8,8 +8,9 @@ use std::sync::Arc;
 /// Most memory the cache may take, in bytes: the some five thousand pieces that make up nine
 /// tenths of Korean and English text.
 const CACHE_BYTES_MAX: usize = 32 << 20;
-/// Share of it that questions may fill: a server that is only asked things does not need the pieces of all documents.
-const QUESTIONS_SHARE: usize = 4;
+/// Share of it that questions may fill: a server that is only asked things does not need the pieces of all documents,
+/// and remembers the vectors of whole questions besides.
+const QUESTIONS_SHARE: usize = 8;
 /// How many entries are compared when one must go.
 const COMPARED: usize = 8;
 /// After so many questions for each entry, all counts are halved.
