@@ -3,10 +3,14 @@
 //! A commit of the tables writes a dozen pages all over their file, an entry some pages in a row: it costs a third. The file
 //! keeps its length, so that nothing but the entry has to get to the disk.
 
+mod direct;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+
+use self::direct::Direct;
 
 /// Length of the file, in bytes: room for more entries than wait for the tables.
 const LOG_BYTES: usize = 4 << 20;
@@ -21,6 +25,8 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Debug)]
 pub(crate) struct Log {
     file: File,
+    /// The quicker way to the same file, where there is one.
+    direct: Option<Direct>,
     /// Drawn for the store that the log belongs to: entries of another fit no checksum.
     key: u64,
     /// Where the next entry goes.
@@ -58,7 +64,8 @@ impl Log {
         }
         // What was found stays until it is in the tables: whoever has it there begins anew.
         let next = found.last + 1;
-        Ok((Self { file, key, end: LOG_BYTES, sum: 0, next }, found))
+        let direct = Direct::open(path);
+        Ok((Self { file, direct, key, end: LOG_BYTES, sum: 0, next }, found))
     }
 
     /// Whether entries fit behind those that are there.
@@ -78,11 +85,23 @@ impl Log {
             bytes.extend_from_slice(&sum.to_le_bytes());
             bytes.extend_from_slice(entry);
         }
-        self.file.write_all_at(&bytes, self.end as u64)?;
-        self.file.sync_data()?;
+        self.write(&bytes)?;
         (self.end, self.sum) = (self.end + bytes.len(), sum);
         self.next += entries.len() as u64;
         Ok(self.next - 1)
+    }
+
+    /// Has bytes on disk behind those that are there.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(direct) = &mut self.direct {
+            match direct.write(self.end, bytes) {
+                // A disk may only say now that it does not know of this.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.direct = None,
+                written => return written,
+            }
+        }
+        self.file.write_all_at(bytes, self.end as u64)?;
+        self.file.sync_data()
     }
 
     /// Begins at the front again: all that was in it is in the tables.
