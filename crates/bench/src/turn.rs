@@ -85,7 +85,7 @@ struct Figures {
 struct PeerFigures {
     peer: String,
     cpu_ms: f64,
-    /// Its processor time by Saem's, in the same round.
+    /// Its processor time by Saem's beyond a bare exchange, in the same round: no peer is asked over HTTP.
     ratio: f64,
     p50_ms: f64,
     p99_ms: f64,
@@ -169,7 +169,8 @@ pub(crate) fn run(places: &Places, size: &Size) -> Result<()> {
     }
     ours.resident_mebibytes = server.usage()?.resident_mebibytes_max;
     bare.resident_mebibytes = usage::of_process(least.process)?.resident_mebibytes_max;
-    let peers = peers.into_iter().map(|(name, _, series)| PeerFigures::of(name, &series, &ours));
+    let beyond: Vec<f64> = beyond_exchange(&ours, &parts).collect();
+    let peers = peers.into_iter().map(|(name, _, series)| PeerFigures::of(name, &series, &beyond));
     let peers = peers.collect();
     let figures = Figures::of(size, [&ours, &bare], &parts, median(calls), peers);
     figures.compare();
@@ -214,7 +215,7 @@ impl Figures {
         peers: Vec<PeerFigures>,
     ) -> Self {
         let part = |part: fn(&Parts) -> f64| median(parts.iter().map(part).collect());
-        let beyond = ours.alone.iter().zip(parts).map(|(turn, parts)| turn.cpu_ms - parts.exchange);
+        let beyond = beyond_exchange(ours, parts);
         let cpu_ms = middle(&ours.alone, |played| played.cpu_ms);
         Self {
             bench: "turn",
@@ -248,8 +249,8 @@ impl Figures {
     fn compare(&self) {
         let beyond = self.saem_cpu_ms_beyond_exchange;
         judged("CPU of a turn beyond a bare exchange, ms", beyond, beyond <= 0.8, "at most 0.8");
-        for peer in &self.peers {
-            let name = format!("CPU of {} by Saem's", peer.peer);
+        for peer in self.peers.iter().filter(|peer| peer.peer.starts_with("pydantic-ai")) {
+            let name = format!("CPU of {} by Saem's beyond an exchange", peer.peer);
             judged(&name, peer.ratio, peer.ratio >= 15.0, "at least 15");
         }
         let rate = self.saem_turns_per_second_at_64;
@@ -260,9 +261,9 @@ impl Figures {
 }
 
 impl PeerFigures {
-    fn of(peer: String, theirs: &Series, ours: &Series) -> Self {
-        let pairs = theirs.alone.iter().zip(&ours.alone);
-        let ratios = pairs.map(|(theirs, ours)| theirs.cpu_ms / ours.cpu_ms).collect();
+    fn of(peer: String, theirs: &Series, ours_beyond_exchange: &[f64]) -> Self {
+        let pairs = theirs.alone.iter().zip(ours_beyond_exchange);
+        let ratios = pairs.map(|(theirs, ours)| theirs.cpu_ms / ours).collect();
         Self {
             peer,
             cpu_ms: middle(&theirs.alone, |played| played.cpu_ms),
@@ -277,6 +278,11 @@ impl PeerFigures {
             resident_mebibytes: rounded(theirs.resident_mebibytes),
         }
     }
+}
+
+/// What Saem took of each round's turns beyond requests that do nothing.
+fn beyond_exchange(ours: &Series, parts: &[Parts]) -> impl Iterator<Item = f64> {
+    ours.alone.iter().zip(parts).map(|(turn, parts)| turn.cpu_ms - parts.exchange)
 }
 
 fn middle(played: &[Played], figure: fn(&Played) -> f64) -> f64 {
