@@ -8,6 +8,7 @@ mod complaint;
 mod endpoint;
 mod failure;
 mod reader;
+mod refrain;
 mod request;
 mod response;
 mod sse;

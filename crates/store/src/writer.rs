@@ -283,7 +283,10 @@ impl Desk {
     fn keep_here(&self, write: &Arc<SessionWrite>) -> Option<KeptHere> {
         let is_quick = (1..=QUICK_MICROS).contains(&self.log_micros.load(Ordering::Relaxed));
         let others = || Handle::try_current().is_ok_and(|here| here.metrics().num_workers() > 1);
-        let _alone = Some(()).filter(|()| is_quick && others()).and_then(|()| self.alone())?;
+        if !is_quick || !others() {
+            return None;
+        }
+        let _alone = self.alone()?;
         let mut ahead = self.ahead.try_lock().ok()?;
         let outcome = self.try_log(&mut ahead, std::slice::from_ref(write)).transpose()?;
         self.feel(outcome.as_ref().err());

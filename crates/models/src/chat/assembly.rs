@@ -3,11 +3,15 @@
 use agent::model::{Finish, Limit, ModelEvent, ToolCall, Usage};
 use serde_json::{Map, Value};
 
+use super::refrain::Refrain;
 use super::thinking::ThinkingSplitter;
 use super::wire::{Chunk, DONE, Fragment};
 
 /// Calls in one answer: far more than any model makes on purpose.
 const TOOL_CALLS_MAX: usize = 64;
+
+/// Refrains that are looked for in vain: some servers put something else into every piece.
+const REFRAINS_MAX: u8 = 8;
 
 /// What is wrong with an answer, apart from who gave it.
 #[derive(Debug, PartialEq)]
@@ -51,6 +55,10 @@ pub(super) struct Assembly {
     usage: Option<Usage>,
     finish: Option<String>,
     refusal: String,
+    /// Known after a piece that was nothing but words.
+    refrain: Option<Refrain>,
+    /// Refrains that are still looked for; all of them again once one has held.
+    refrains_left: u8,
 }
 
 impl Assembly {
@@ -68,6 +76,8 @@ impl Assembly {
             usage: None,
             finish: None,
             refusal: String::new(),
+            refrain: None,
+            refrains_left: REFRAINS_MAX,
         }
     }
 
@@ -99,19 +109,33 @@ impl Assembly {
         if data.is_empty() {
             return Ok(Progress::More);
         }
+        if let Some(words) = self.refrain.as_ref().and_then(|refrain| refrain.words(data)) {
+            let words = words.to_owned();
+            self.refrains_left = REFRAINS_MAX;
+            self.count(words.len())?;
+            self.add_text(words, events);
+            return Ok(Progress::More);
+        }
         let mut chunk: Chunk = serde_json::from_str(data).map_err(|error| {
             Fault::Malformed(format!("an event is no piece of an answer: {error}"))
         })?;
         if let Some(error) = chunk.error.take().filter(|error| !error.is_null()) {
             return Err(Fault::Complaint(*error));
         }
-        self.usage = chunk.usage().or(self.usage);
+        let usage = chunk.usage();
+        let is_usual = usage.is_none() && !chunk.has_more();
+        self.usage = usage.or(self.usage);
         if let Some(mut choice) = chunk.choice() {
+            let is_usual = is_usual && choice.is_only_words();
             let mut delta = choice.said();
             let (text, thoughts) = delta.texts();
             let refusal = delta.refusal.take().unwrap_or_default();
             self.count(text.len() + thoughts.len() + refusal.len())?;
             self.refusal.push_str(&refusal);
+            if is_usual && self.refrains_left > 0 {
+                self.refrains_left -= 1;
+                self.refrain = Refrain::of(data, &text);
+            }
             if !thoughts.is_empty() {
                 events.push(ModelEvent::Reasoning(thoughts));
             }

@@ -196,6 +196,11 @@ impl Chunk {
         self.choices.take()?.0
     }
 
+    /// Whether it says something besides its choice and its usage.
+    pub(super) fn has_more(&self) -> bool {
+        self.usage.is_some() || self.x_groq.is_some() || self.error.is_some()
+    }
+
     /// None when nothing was counted: some servers send zeros before the end.
     pub(super) fn usage(&self) -> Option<Usage> {
         let groq = || self.x_groq.as_deref().and_then(|groq| groq.usage.as_ref());
@@ -204,6 +209,19 @@ impl Chunk {
 }
 
 impl Choice {
+    /// Whether it is a piece of an answer with words in it, and nothing else.
+    pub(super) fn is_only_words(&self) -> bool {
+        self.message.is_none()
+            && self.finish_reason.is_none()
+            && self.delta.as_ref().is_some_and(|delta| {
+                matches!(delta.content, Said::Text(_))
+                    && matches!(delta.reasoning_content, Said::Nothing)
+                    && matches!(delta.reasoning, Said::Nothing)
+                    && delta.refusal.is_none()
+                    && delta.tool_calls.is_none()
+            })
+    }
+
     /// The next piece, or the whole where nothing came in pieces.
     pub(super) fn said(&mut self) -> Delta {
         let whole = || self.message.take().map(|message| *message);
