@@ -23,7 +23,7 @@ use crate::places::Places;
 use crate::query::{self, WordsFound};
 use crate::schema::{Fields, Stored};
 use crate::top::Top;
-use crate::vectors::{Allowed, Effort, Scratch, Segment};
+use crate::vectors::{Allowed, Effort, Everything, Scratch, Segment};
 
 /// Filters whose answers are remembered for one moment: the turn's two, and a few of the users' own.
 const FILTERS_MAX: usize = 16;
@@ -49,6 +49,8 @@ pub(crate) struct Snapshot {
     /// Of each segment, by chunk. Opening a column takes longer than many looks into it.
     keys: Vec<Column<u64>>,
     pub(crate) vectors: Vec<VectorFile>,
+    /// Of each vector file, whether all of its chunks are there. Not looked for in a large index, where a search sees few of them.
+    all_live: Vec<bool>,
     pub(crate) state: IndexState,
     /// The first key that had not been given yet.
     pub(crate) next_key: u64,
@@ -98,6 +100,7 @@ impl Snapshot {
             fields,
             places,
             keys,
+            all_live: vec![false; vectors.len()],
             vectors,
             state,
             next_key,
@@ -106,6 +109,9 @@ impl Snapshot {
             known_terms: None,
         };
         if snapshot.is_small() {
+            let lives = |key| snapshot.places.get(key).is_some();
+            let all_live = snapshot.vectors.iter().map(|file| file.segment.keys().all(lives));
+            snapshot.all_live = all_live.collect();
             let known = KnownTerms::new(&snapshot.searcher, fields.keyword)?;
             snapshot.known_terms = Some(known);
         }
@@ -173,10 +179,12 @@ impl Snapshot {
 
     fn find_near(&self, vector: &[f32], count: usize, passing: Option<&Passing>) -> Vec<Hit> {
         let mut hits = Vec::new();
-        for VectorFile { segment, .. } in &self.vectors {
-            let allowed = Living { places: &self.places, passing, vectors: segment.len() };
+        for (VectorFile { segment, .. }, lives) in self.vectors.iter().zip(&self.all_live) {
+            let living = Living { places: &self.places, passing, vectors: segment.len() };
+            let allowed: &dyn Allowed =
+                if *lives && passing.is_none() { &Everything } else { &living };
             let found = SCRATCH.with_borrow_mut(|scratch| {
-                segment.search(vector, count, Effort::default(), &allowed, scratch)
+                segment.search(vector, count, Effort::default(), allowed, scratch)
             });
             match found {
                 Ok(found) => hits.extend(found.iter().map(|hit| self.hit(hit.key, hit.score))),
