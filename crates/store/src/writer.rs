@@ -112,7 +112,8 @@ impl Writer {
         let write = Arc::new(write);
         if let Some(kept) = self.desk.keep_here(&write) {
             if kept.is_full {
-                self.order(Box::new(Nudge))?;
+                // It is kept whether the thread hears of it or not; whoever keeps the next one tells it again.
+                _ = self.order(Box::new(Nudge));
             }
             return Ok(kept.outcome?);
         }
