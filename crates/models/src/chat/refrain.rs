@@ -16,13 +16,11 @@ pub(super) struct Refrain {
 impl Refrain {
     /// What is around the words in a piece that was nothing but them; none where that is not certain.
     pub(super) fn of(piece: &str, words: &str) -> Option<Self> {
-        let (start, rest) =
-            piece.split_once(CONTENT).filter(|(_, rest)| !rest.contains(CONTENT))?;
+        let (_, rest) = piece.split_once(CONTENT).filter(|(_, rest)| !rest.contains(CONTENT))?;
         let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
         let behind = value.strip_prefix(words).filter(|behind| behind.starts_with('"'))?;
         let before = piece.get(..piece.len() - value.len())?;
-        let is_whole = is_plain(words) && before.starts_with(start);
-        is_whole.then(|| Self { before: before.to_owned(), behind: behind.to_owned() })
+        is_plain(words).then(|| Self { before: before.to_owned(), behind: behind.to_owned() })
     }
 
     /// The words of a piece that is the same but for them.
