@@ -29,7 +29,7 @@ struct World {
     fields: KeywordFields,
 }
 
-/// An index with a segment for each list of texts; texts of an odd number that say "gone" are deleted again.
+/// An index with a segment for each list of texts; every fifth text of each is deleted again.
 fn world(segments: &[Vec<String>]) -> World {
     let mut schema = Schema::builder();
     let fields = KeywordFields::declare(&mut schema);
