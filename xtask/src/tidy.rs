@@ -53,7 +53,15 @@ const ROOMS: &[Room] = &[
     pure(
         "agent",
         &[],
-        &["futures-util", "schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"],
+        &[
+            "futures-util",
+            "schemars",
+            "serde",
+            "serde_json",
+            "serde_path_to_error",
+            "simdutf8",
+            "thiserror",
+        ],
     ),
     pure(
         "extract",
@@ -68,6 +76,7 @@ const ROOMS: &[Room] = &[
             "quick-xml",
             "serde",
             "serde_json",
+            "simdutf8",
             "thiserror",
             "zip",
         ],

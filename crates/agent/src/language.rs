@@ -1,5 +1,7 @@
 //! Tells the language of a text by its letters.
 
+use crate::text::count_bytes;
+
 /// The languages that Saem tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
@@ -20,11 +22,8 @@ impl Language {
     /// The language of a text; `Other` when it has no letters of either script.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let (mut hangul, mut latin) = (0_usize, 0_usize);
-        for letter in text.chars() {
-            latin += usize::from(letter.is_ascii_alphabetic());
-            hangul += usize::from(is_hangul(letter));
-        }
+        let latin = count_bytes(text.as_bytes(), |byte| byte.is_ascii_alphabetic());
+        let hangul = if text.is_ascii() { 0 } else { count_hangul(text) };
         match (hangul, latin) {
             (0, 0) => Self::Other,
             (0, _) => Self::English,
@@ -68,6 +67,34 @@ pub(crate) fn is_hangul(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}')
 }
 
+/// How many characters [`is_hangul`]. A pass over bytes, without a branch, is many times faster than one over characters:
+/// every character of it has three bytes, of which the first two tell most.
+fn count_hangul(text: &str) -> usize {
+    let few = |skipped: usize| {
+        let rest = text.as_bytes().get(skipped..).unwrap_or_default();
+        rest.chunks(usize::from(u8::MAX))
+    };
+    let count = |((first, second), third): ((&[u8], &[u8]), &[u8])| {
+        let starts = first.iter().zip(second).zip(third);
+        let begins = starts.map(|((a, b), c)| u8::from(begins_hangul(*a, *b, *c)));
+        usize::from(begins.sum::<u8>())
+    };
+    few(0).zip(few(1)).zip(few(2)).map(count).sum()
+}
+
+/// Whether these are the bytes of a character that [`is_hangul`].
+fn begins_hangul(first: u8, second: u8, third: u8) -> bool {
+    // Bytes after the first of a character are below all that are looked for as a first one.
+    let syllable = (first == 0xEA) & (second >= 0xB0)
+        | (first == 0xEB)
+        | (first == 0xEC)
+        | (first == 0xED) & ((second < 0x9E) | (second == 0x9E) & (third <= 0xA3));
+    let letter = (first == 0xE1) & (0x84..=0x87).contains(&second);
+    let old_letter =
+        (second == 0x84) & (third >= 0xB0) | (second == 0x85) | (second == 0x86) & (third <= 0x8F);
+    syllable | letter | (first == 0xE3) & old_letter
+}
+
 #[cfg(test)]
 mod tests {
     use super::Language::{self, English, Korean, Mixed, Other};
@@ -84,6 +111,20 @@ mod tests {
             ("", Other),
         ] {
             assert_eq!(Language::of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn hangul_is_counted_by_its_bytes_as_by_its_characters() {
+        let all: String = ('\0'..=char::MAX).collect();
+        let expected = all.chars().filter(|letter| super::is_hangul(*letter)).count();
+        assert_eq!(super::count_hangul(&all), expected);
+        for letter in ('\0'..=char::MAX).filter(|letter| letter.len_utf8() == 3) {
+            let mut bytes = [0; 4];
+            letter.encode_utf8(&mut bytes);
+            let [first, second, third, _] = bytes;
+            let found = super::begins_hangul(first, second, third);
+            assert_eq!(found, super::is_hangul(letter), "{letter:?}");
         }
     }
 

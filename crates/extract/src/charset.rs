@@ -26,7 +26,7 @@ pub(crate) fn decode(
     hint: &Hint<'_>,
 ) -> Result<Decoded, ExtractError> {
     let mut warnings = Vec::new();
-    let valid = std::str::from_utf8(bytes).ok();
+    let valid = simdutf8::basic::from_utf8(bytes).ok();
     let (text, encoding) = decode_with_guess(bytes, valid, format, hint);
     let characters = text.bytes().filter(|byte| !is_continuation(*byte)).count();
     let controls = text.bytes().filter(|byte| is_control(*byte)).count();

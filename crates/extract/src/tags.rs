@@ -1,5 +1,6 @@
 //! What can be said of a chunk at a glance: steps, tables, code, conditions, and its language.
 
+use agent::text::count_bytes;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,7 +35,7 @@ pub(crate) fn tags(text: &str) -> ChunkTags {
 
 /// Words that make a statement depend on something, by their first letter: looking for each of them at every word
 /// is slow.
-fn english_conditions(first: u8) -> &'static [&'static str] {
+const fn english_conditions(first: u8) -> &'static [&'static str] {
     match first.to_ascii_lowercase() {
         b'a' => &["as long as", "at least"],
         b'd' => &["depends on"],
@@ -78,6 +79,9 @@ const STEPS_NUMBERED_ENGLISH: [&str; 3] = ["step ", "Step ", "STEP "];
 const NUMBERED_LINES_MIN: usize = 2;
 /// Five Latin letters say as much as two Hangul syllables.
 const LATIN_PER_HANGUL: (usize, usize) = (5, 2);
+/// The first byte of kana, and the first two of East Asian punctuation marks.
+const KANA_FIRST: u8 = 0xE3;
+const MARKS_FIRST: [u8; 2] = [KANA_FIRST, 0x80];
 
 /// The language by the share of scripts. Passes over bytes are many times faster than one over characters.
 fn language(text: &str) -> Language {
@@ -85,13 +89,12 @@ fn language(text: &str) -> Language {
         let has_letters = text.bytes().any(|byte| byte.is_ascii_alphabetic());
         return if has_letters { Language::En } else { Language::Other };
     }
-    let hangul = count(text, |byte| matches!(byte, 0xEA..=0xED));
-    let plain = count(text, |byte| byte.is_ascii_alphabetic());
-    let accented = count(text, |byte| matches!(byte, 0xC3..=0xC8));
-    // Kana shares its first byte with the East Asian punctuation marks.
-    let pairs = text.as_bytes().iter().zip(text.as_bytes().iter().skip(1));
-    let kana = pairs.filter(|(first, second)| **first == 0xE3 && **second != 0x80).count();
-    let others = count(text, |byte| matches!(byte, 0xC9..=0xDF | 0xE0 | 0xE1 | 0xE4..=0xE9));
+    let bytes = text.as_bytes();
+    let hangul = count_bytes(bytes, |byte| matches!(byte, 0xEA..=0xED));
+    let plain = count_bytes(bytes, |byte| byte.is_ascii_alphabetic());
+    let accented = count_bytes(bytes, |byte| matches!(byte, 0xC3..=0xC8));
+    let kana = count_kana(bytes);
+    let others = count_bytes(bytes, |byte| matches!(byte, 0xC9..=0xDF | 0xE0 | 0xE1 | 0xE4..=0xE9));
     let other = others + kana;
     let korean = hangul * LATIN_PER_HANGUL.0 / LATIN_PER_HANGUL.1;
     let latin = plain + accented;
@@ -106,8 +109,12 @@ fn language(text: &str) -> Language {
     }
 }
 
-fn count(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
-    text.bytes().filter(|byte| belongs(*byte)).count()
+/// Kana shares its first byte, which most texts do not have, with the East Asian punctuation marks.
+fn count_kana(bytes: &[u8]) -> usize {
+    match count_bytes(bytes, |byte| byte == KANA_FIRST) {
+        0 => 0,
+        all => all - bytes.windows(MARKS_FIRST.len()).filter(|two| *two == MARKS_FIRST).count(),
+    }
 }
 
 fn has_steps(text: &str) -> bool {
@@ -149,19 +156,33 @@ fn has_conditions(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut before = b' ';
     for (at, &byte) in bytes.iter().enumerate() {
-        let begins_word = byte.is_ascii_alphabetic() && !before.is_ascii_alphanumeric();
+        let may_begin = CONDITION_STARTS.get(usize::from(byte)).is_some_and(|starts| *starts);
+        let begins_word = !before.is_ascii_alphanumeric() || !byte.is_ascii();
         before = byte;
-        if !begins_word && !matches!(byte, 0xEA..=0xED) {
+        if !(may_begin & begins_word) {
             continue;
         }
         let rest = bytes.get(at..).unwrap_or_default();
-        let found = if begins_word { begins_english(rest) } else { begins_korean(rest) };
+        let found = if byte.is_ascii() { begins_english(rest) } else { begins_korean(rest) };
         if found {
             return true;
         }
     }
     false
 }
+
+/// By byte, whether a word of a condition may begin with it: most letters are passed over at a glance.
+#[expect(clippy::indexing_slicing, reason = "this runs at compile time, where the compiler looks")]
+const CONDITION_STARTS: [bool; 256] = {
+    let mut starts = [false; 256];
+    let mut byte = 0;
+    while byte < starts.len() {
+        let is_korean = matches!(byte, 0xEA..=0xED);
+        starts[byte] = is_korean || !english_conditions(byte as u8).is_empty();
+        byte += 1;
+    }
+    starts
+};
 
 fn begins_english(rest: &[u8]) -> bool {
     let begins = |words: &&str| {
