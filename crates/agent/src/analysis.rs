@@ -176,8 +176,9 @@ fn syllabic_word(run: &[Letter], kind: WordKind, stem: String, grams: Vec<Gram>)
     Word { kind, stem, parts: Vec::new(), humps: Vec::new(), grams, from, to }
 }
 
+/// A pair that begins behind the stem is left out: what it belongs to comes with any word.
 fn grams(letters: &[char], stem_length: usize) -> Vec<Gram> {
-    let pairs = letters.windows(2).enumerate().map(|(start, pair)| Gram {
+    let pairs = letters.windows(2).enumerate().take(stem_length.max(1)).map(|(start, pair)| Gram {
         text: pair.iter().collect(),
         place: if start + 2 <= stem_length { GramPlace::Stem } else { GramPlace::Ending },
     });

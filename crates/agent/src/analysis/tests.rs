@@ -69,6 +69,12 @@ fn a_pair_that_touches_an_ending_is_marked() {
 }
 
 #[test]
+fn a_pair_of_an_ending_alone_is_left_out() {
+    check_grams("서울에서는", &["서울", "울에"]);
+    check_grams("물에서", &["물", "물에"]);
+}
+
+#[test]
 fn a_particle_after_a_latin_word_is_no_word() {
     check_stems("AWS는 API를 EC2에서", &["aws", "api", "ec2"]);
     check_stems("AWS계정은", &["aws", "계정"]);
