@@ -80,6 +80,14 @@ impl FromStr for DocumentId {
     }
 }
 
+impl DocumentId {
+    /// The number that its digits write, which takes half the room.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 16] {
+        u128::from_str_radix(&self.0, 16).unwrap_or_default().to_be_bytes()
+    }
+}
+
 /// As much of a refused name as an error message can bear.
 fn shown(text: &str) -> String {
     text.chars().take(NAME_CHARS_MAX).collect()
@@ -174,6 +182,13 @@ mod tests {
         }
         assert!("x".repeat(65).parse::<TenantId>().is_err());
         assert!("가이드-2".parse::<CollectionName>().is_ok());
+    }
+
+    #[test]
+    fn a_document_id_is_a_number_of_its_own() {
+        let document: DocumentId = "0123456789abcdef00000000000000ff".parse().unwrap();
+        let expected = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0, 0, 0, 0, 0, 0, 0, 0xff];
+        assert_eq!(document.to_bytes(), expected);
     }
 
     #[test]

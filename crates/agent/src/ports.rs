@@ -314,7 +314,8 @@ pub trait Finding: Send + Sync {
 /// All of one `apply` becomes visible at once and is durable then. Searching never waits for it.
 pub trait Index: Send + Sync {
     fn state<'a>(&'a self, tenant: &'a TenantId, lane: Lane) -> Later<'a, Option<IndexState>>;
-    /// Readies the chunks of these documents: the next `apply` shows them. What fails or ends before it loses them.
+    /// Readies the chunks of these documents: the next `apply` shows them, or one that is under way. What fails or ends
+    /// before it loses them.
     fn stage<'a>(
         &'a self,
         tenant: &'a TenantId,

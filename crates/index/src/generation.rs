@@ -10,10 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use agent::knowledge::DocumentChunks;
+use agent::names::DocumentId;
 use agent::ports::{Failpoints, IndexState};
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, MmapDirectory};
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyError, Term};
+use tantivy::indexer::UserOperation;
+use tantivy::{
+    Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyDocument, TantivyError,
+    Term,
+};
 
 use crate::excerpts::Excerpts;
 use crate::query;
@@ -24,6 +29,9 @@ use crate::vectors::{self, Segment, SegmentBuilder};
 
 /// Memory for chunks that wait to be committed.
 const WRITER_BYTES: usize = 128 << 20;
+
+/// Orders that the writer is given at once: its memory is looked at after each lot.
+const ORDERS_MAX: usize = 1024;
 
 /// How often, and how long each time, the lock of a process that has just ended is waited for.
 const LOCK_WAITS_MAX: u32 = 40;
@@ -55,6 +63,7 @@ pub(crate) struct Generation {
     reader: IndexReader,
     fields: Fields,
     failpoints: Arc<dyn Failpoints>,
+    analyzer: Mutex<Analyzer>,
     writing: Mutex<Writing>,
     snapshot: RwLock<Arc<Snapshot>>,
 }
@@ -63,12 +72,17 @@ pub(crate) struct Generation {
 struct Writing {
     /// Opened by the first write and dropped after a failed one.
     writer: Option<IndexWriter>,
-    analyzer: Analyzer,
     payload: Payload,
     /// What a failed write falls back to.
     committed: Payload,
     /// Vectors of chunks that wait in the writer.
     vectors: Option<SegmentBuilder>,
+}
+
+/// A document ready to be written: its chunks as the keyword index takes them, and their vectors.
+struct Analyzed {
+    document: DocumentId,
+    chunks: Vec<(TantivyDocument, Vec<Vec<f32>>)>,
 }
 
 impl Generation {
@@ -110,9 +124,9 @@ impl Generation {
             reader,
             fields,
             failpoints,
+            analyzer: Mutex::default(),
             writing: Mutex::new(Writing {
                 writer: None,
-                analyzer: Analyzer::default(),
                 committed: payload.clone(),
                 payload,
                 vectors: None,
@@ -126,10 +140,12 @@ impl Generation {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Readies the chunks of these documents; they show with the next commit.
+    /// Readies the chunks of these documents; they show with a later commit, or with one that is under way. They are taken
+    /// apart beside whoever writes.
     pub(crate) fn stage(&self, documents: Vec<DocumentChunks>) -> tantivy::Result<()> {
+        let analyzed = self.analyze(documents)?;
         let mut writing = self.writing();
-        let outcome = self.add(&mut writing, documents);
+        let outcome = self.add(&mut writing, analyzed);
         outcome.inspect_err(|_| writing.fall_back())
     }
 
@@ -139,8 +155,9 @@ impl Generation {
         documents: Vec<DocumentChunks>,
         applied: u64,
     ) -> tantivy::Result<()> {
+        let analyzed = self.analyze(documents)?;
         let mut writing = self.writing();
-        let mut outcome = self.add(&mut writing, documents);
+        let mut outcome = self.add(&mut writing, analyzed);
         if outcome.is_ok() {
             writing.payload.state.applied = applied;
             outcome = self.commit(&mut writing);
@@ -148,21 +165,41 @@ impl Generation {
         outcome.inspect_err(|_| writing.fall_back())
     }
 
-    fn add(&self, writing: &mut Writing, documents: Vec<DocumentChunks>) -> tantivy::Result<()> {
-        for of in documents {
-            let writer = self.writer(writing)?;
-            writer.delete_term(Term::from_field_text(self.fields.document, of.document.as_str()));
+    fn analyze(&self, documents: Vec<DocumentChunks>) -> tantivy::Result<Vec<Analyzed>> {
+        let mut analyzer = self.analyzer.lock().unwrap_or_else(PoisonError::into_inner);
+        let analyze = |of: DocumentChunks| {
+            let mut chunks = Vec::with_capacity(of.chunks.len());
             for chunk in &of.chunks {
+                let entry = schema::entry(&self.fields, &mut analyzer, &of, chunk);
+                chunks.push(entry.map_err(damaged)?);
+            }
+            let vectors = of.chunks.into_iter().map(|chunk| chunk.vectors);
+            let chunks = chunks.into_iter().zip(vectors).collect();
+            Ok(Analyzed { document: of.document, chunks })
+        };
+        documents.into_iter().map(analyze).collect()
+    }
+
+    /// Hands documents to the writer, many chunks at once: each by itself would wake the thread that indexes them.
+    fn add(&self, writing: &mut Writing, documents: Vec<Analyzed>) -> tantivy::Result<()> {
+        let mut orders = Vec::new();
+        for Analyzed { document, chunks } in documents {
+            let before = Term::from_field_bytes(self.fields.document, &document.to_bytes());
+            orders.push(UserOperation::Delete(before));
+            for (mut entry, vectors) in chunks {
                 let key = writing.payload.next_key;
                 writing.payload.next_key += 1;
-                for vector in &chunk.vectors {
+                for vector in &vectors {
                     writing.vectors()?.push(key, vector).map_err(damaged)?;
                 }
-                let entry = schema::entry(&self.fields, &mut writing.analyzer, key, &of, chunk)
-                    .map_err(damaged)?;
-                self.writer(writing)?.add_document(entry)?;
+                entry.add_u64(self.fields.key, key);
+                orders.push(UserOperation::Add(entry));
+                if orders.len() >= ORDERS_MAX {
+                    self.writer(writing)?.run(std::mem::take(&mut orders))?;
+                }
             }
         }
+        self.writer(writing)?.run(orders)?;
         Ok(())
     }
 

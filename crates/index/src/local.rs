@@ -12,6 +12,8 @@ use agent::ports::{
     Failpoints, Find, Finding, Index, IndexState, Lane, Later, NoFailpoints, PortError,
 };
 
+use tokio::sync::Semaphore;
+
 use crate::finding::{LocalFinding, Nothing};
 use crate::generation::{Generation, Payload};
 use crate::snapshot::Snapshot;
@@ -20,13 +22,18 @@ use crate::snapshot::Snapshot;
 pub struct Settings {
     pub folder: PathBuf,
     pub failpoints: Arc<dyn Failpoints>,
+    /// Indexes that are written at the same time: fewer than there are threads that may wait, so that searches find one.
+    pub writers_max: usize,
 }
+
+/// Where nobody says how many threads there are.
+const WRITERS_USUAL: usize = 2;
 
 impl Settings {
     /// An index in `folder`.
     #[must_use]
     pub fn at(folder: PathBuf) -> Self {
-        Self { folder, failpoints: Arc::new(NoFailpoints) }
+        Self { folder, failpoints: Arc::new(NoFailpoints), writers_max: WRITERS_USUAL }
     }
 }
 
@@ -35,6 +42,7 @@ impl Settings {
 pub struct LocalIndex {
     settings: Arc<Settings>,
     shelves: Arc<Mutex<HashMap<TenantId, Arc<Shelf>>>>,
+    writers: Arc<Semaphore>,
 }
 
 /// A tenant's indexes.
@@ -48,7 +56,8 @@ impl LocalIndex {
     /// Indexes are opened when they are first needed.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings: Arc::new(settings), shelves: Arc::default() }
+        let writers = Arc::new(Semaphore::new(settings.writers_max.max(1)));
+        Self { settings: Arc::new(settings), shelves: Arc::default(), writers }
     }
 
     fn shelf(&self, tenant: &TenantId) -> Result<Arc<Shelf>, PortError> {
@@ -76,6 +85,23 @@ impl LocalIndex {
         let (this, tenant) = (self.clone(), tenant.clone());
         blocking(move || work(&*this.shelf(&tenant)?, &this.settings))
     }
+
+    /// The same for work that writes, when its turn has come.
+    fn writing<'a, T: Send + 'static>(
+        &'a self,
+        tenant: &'a TenantId,
+        work: impl FnOnce(&Shelf, &Settings) -> Result<T, PortError> + Send + 'static,
+    ) -> Later<'a, T> {
+        Box::pin(async move {
+            // It is never closed. The turn ends with the work, even if nobody waits for that any more.
+            let turn = Arc::clone(&self.writers).acquire_owned().await.ok();
+            let work = move |shelf: &Shelf, settings: &Settings| {
+                let _turn = turn;
+                work(shelf, settings)
+            };
+            self.on_shelf(tenant, work).await
+        })
+    }
 }
 
 impl Index for LocalIndex {
@@ -96,7 +122,7 @@ impl Index for LocalIndex {
         lane: Lane,
         documents: Vec<DocumentChunks>,
     ) -> Later<'a, ()> {
-        self.on_shelf(tenant, move |shelf, _| {
+        self.writing(tenant, move |shelf, _| {
             shelf.begun(lane)?.stage(documents).map_err(broken("indexing"))
         })
     }
@@ -108,7 +134,7 @@ impl Index for LocalIndex {
         documents: Vec<DocumentChunks>,
         applied: u64,
     ) -> Later<'a, ()> {
-        self.on_shelf(tenant, move |shelf, _| {
+        self.writing(tenant, move |shelf, _| {
             shelf.begun(lane)?.apply(documents, applied).map_err(broken("indexing"))
         })
     }
@@ -126,13 +152,13 @@ impl Index for LocalIndex {
             ..IndexState::default()
         };
         let payload = Payload { state, dimensions, ..Payload::default() };
-        self.on_shelf(tenant, move |shelf, settings| {
+        self.writing(tenant, move |shelf, settings| {
             shelf.begin(payload, Arc::clone(&settings.failpoints))
         })
     }
 
     fn promote<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, ()> {
-        self.on_shelf(tenant, |shelf, _| shelf.promote())
+        self.writing(tenant, |shelf, _| shelf.promote())
     }
 
     fn find<'a>(&'a self, tenant: &'a TenantId, find: &'a Find) -> Later<'a, Box<dyn Finding>> {
@@ -158,7 +184,7 @@ impl Index for LocalIndex {
     }
 
     fn compact<'a>(&'a self, tenant: &'a TenantId) -> Later<'a, u64> {
-        self.on_shelf(tenant, |shelf, _| match shelf.lane(Lane::Serving) {
+        self.writing(tenant, |shelf, _| match shelf.lane(Lane::Serving) {
             Some(generation) => generation.compact().map_err(broken("compacting the index")),
             None => Ok(0),
         })

@@ -10,7 +10,7 @@ use agent::text::line_and_text;
 use serde::{Deserialize, Serialize, Serializer};
 use tantivy::TantivyDocument;
 use tantivy::schema::{
-    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
 
 use crate::filters;
@@ -18,7 +18,7 @@ use crate::query::KeywordFields;
 use crate::tokens::{Analyzer, TermsTokenizer};
 
 /// Names how chunks are analysed; a change of analysis changes it, and every index is built anew.
-pub const RECIPE: &str = "chunks/4";
+pub const RECIPE: &str = "chunks/6";
 
 /// About what is stored of a chunk besides its text.
 const STORED_BYTES: usize = 1024;
@@ -28,6 +28,7 @@ const STORED_BYTES: usize = 1024;
 pub(crate) struct Fields {
     /// The chunk's number in its generation: the link to its vectors.
     pub(crate) key: Field,
+    /// As a number: each document's stands in the list of terms by itself, and digits would take twice the steps there.
     pub(crate) document: Field,
     pub(crate) keyword: KeywordFields,
     /// The chunk's language, as a number.
@@ -68,7 +69,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
     let tags = TextOptions::default().set_indexing_options(tags);
     let fields = Fields {
         key: builder.add_u64_field("key", FAST),
-        document: builder.add_text_field("document", STRING),
+        document: builder.add_bytes_field("document", INDEXED),
         keyword: KeywordFields::declare(&mut builder),
         language: builder.add_u64_field("language", FAST),
         tags: builder.add_text_field("tags", tags),
@@ -77,19 +78,17 @@ pub(crate) fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// A chunk as the keyword index takes it.
+/// A chunk as the keyword index takes it, but for its key.
 pub(crate) fn entry(
     fields: &Fields,
     analyzer: &mut Analyzer,
-    key: u64,
     of: &DocumentChunks,
     chunk: &NewChunk,
 ) -> Result<TantivyDocument, serde_json::Error> {
     // Its terms take about twice the bytes of its text.
     let text_bytes = chunk.text.len();
     let mut entry = TantivyDocument::with_capacity(4 * text_bytes + STORED_BYTES);
-    entry.add_u64(fields.key, key);
-    entry.add_text(fields.document, of.document.as_str());
+    entry.add_bytes(fields.document, &of.document.to_bytes());
     fields.keyword.add(&mut entry, analyzer, &chunk.heading_path.join("\n"), &chunk.text);
     entry.add_u64(fields.language, Language::of(&chunk.text).number());
     let tags = MergedTags { document: &of.tags, chunk: &chunk.tags };

@@ -1,13 +1,14 @@
 //! Puts a text's terms into the form that tantivy indexes: for each field one string of terms with a sign between them.
 
-use std::collections::HashMap;
+mod known;
 
 use agent::analysis::{Word, words};
-use foldhash::fast::RandomState;
+use known::KnownPieces;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 /// Stands after each term. Words are made of letters, digits and few signs; tags give it up.
 pub(crate) const SEPARATOR: char = '\u{1f}';
+const SEPARATOR_BYTE: u8 = b'\x1f';
 
 /// The terms of a text, sorted by field. Each field has its own statistics: a pair of syllables is
 /// never as rare as a word.
@@ -35,12 +36,6 @@ impl Terms {
     }
 }
 
-/// Pieces of text whose terms are remembered: a language's common ones fit, and a few megabytes hold them.
-const KNOWN_MAX: usize = 1 << 16;
-
-/// Longest piece that is remembered, in bytes: what is common is short.
-const KNOWN_BYTES_MAX: usize = 48;
-
 /// Signs that are never part of a word at its edge; without them more pieces are alike.
 fn is_edge(letter: char) -> bool {
     matches!(
@@ -52,7 +47,7 @@ fn is_edge(letter: char) -> bool {
 /// Takes texts apart. It remembers the pieces it has seen: most of a text are.
 #[derive(Default)]
 pub(crate) struct Analyzer {
-    known: HashMap<Box<str>, TextTerms, RandomState>,
+    known: KnownPieces,
 }
 
 impl Analyzer {
@@ -67,17 +62,17 @@ impl Analyzer {
         let mut terms = TextTerms::with_capacity(text.len());
         for piece in text.split_ascii_whitespace() {
             let piece = piece.trim_matches(is_edge);
-            if piece.len() > KNOWN_BYTES_MAX {
-                terms.extend(&TextTerms::of(piece, Word::says_something));
-            } else if let Some(known) = self.known.get(piece) {
-                terms.extend(known);
+            if piece.is_empty() {
+                continue;
+            }
+            if let Some((words, grams)) = self.known.find(piece) {
+                terms.words.0.push_str(words);
+                terms.grams.0.push_str(grams);
             } else {
                 let fresh = TextTerms::of(piece, Word::says_something);
-                terms.extend(&fresh);
-                if self.known.len() >= KNOWN_MAX {
-                    self.known.clear();
-                }
-                self.known.insert(piece.into(), fresh);
+                self.known.keep(piece, fresh.words.as_str(), fresh.grams.as_str());
+                terms.words.0.push_str(fresh.words.as_str());
+                terms.grams.0.push_str(fresh.grams.as_str());
             }
         }
         terms
@@ -111,11 +106,6 @@ impl TextTerms {
     fn is_empty(&self) -> bool {
         self.words.0.is_empty() && self.grams.0.is_empty()
     }
-
-    fn extend(&mut self, more: &Self) {
-        self.words.0.push_str(&more.words.0);
-        self.grams.0.push_str(&more.grams.0);
-    }
 }
 
 /// Gives tantivy the terms of a [`Terms`] string.
@@ -147,8 +137,12 @@ pub(crate) struct TermsStream<'a> {
 
 impl TokenStream for TermsStream<'_> {
     fn advance(&mut self) -> bool {
-        let Some((term, rest)) = self.rest.split_once(SEPARATOR) else { return false };
-        self.rest = rest;
+        // Terms are short: looking at one byte after another finds their end sooner than a search made for long texts.
+        let Some(end) = self.rest.bytes().position(|byte| byte == SEPARATOR_BYTE) else {
+            return false;
+        };
+        let (term, rest) = self.rest.split_at_checked(end).unwrap_or_default();
+        self.rest = rest.get(1..).unwrap_or_default();
         self.token.text.clear();
         self.token.text.push_str(term);
         self.token.position = self.token.position.wrapping_add(1);

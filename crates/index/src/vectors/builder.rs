@@ -140,7 +140,7 @@ impl SegmentBuilder {
         let mut writer = BlockWriter::new(&centre);
         for direction in clusters.directions.chunks_exact(self.width()) {
             let scale = rows::inverse_length(direction);
-            rows::restore(direction.iter().copied(), scale, &mut vector);
+            rows::restore(direction, scale, &mut vector);
             if let Some(block) = writer.push(&vector) {
                 out.write_all(block)?;
             }
@@ -162,7 +162,7 @@ impl SegmentBuilder {
         let directions = clusters.directions.chunks_exact(self.width());
         for ((direction, length), members) in directions.zip(&clusters.lengths).zip(members) {
             let scale = length * rows::inverse_length(direction);
-            rows::restore(direction.iter().copied(), scale, &mut centroid);
+            rows::restore(direction, scale, &mut centroid);
             let mut writer = BlockWriter::new(&centroid);
             for place in members {
                 self.restore(*place as usize, &mut vector);
@@ -192,9 +192,13 @@ impl Vectors for SegmentBuilder {
         self.turned.len()
     }
 
+    fn fetch(&self, place: usize) {
+        rows::fetch(bytemuck::cast_slice(self.row(place)));
+    }
+
     fn restore(&self, place: usize, vector: &mut [f32]) {
         let inverse_length = self.inverse_lengths.get(place).copied().unwrap_or(0.0);
-        rows::restore(self.row(place).iter().copied(), inverse_length, vector);
+        rows::restore(self.row(place), inverse_length, vector);
     }
 }
 

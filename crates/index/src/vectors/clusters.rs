@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::dense::{self, Near};
 use super::kmeans::{self, Means, SAMPLE_PER_CENTROID};
 use super::rotation::Random;
-use super::rows;
+use super::rows::{self, ROWS_FETCHED};
 
 /// Fewer clusters than this are made in one cell: comparing with all of them is cheap.
 const CELLS_FROM: usize = 64;
@@ -26,6 +26,8 @@ const BATCH: usize = 256;
 pub(super) trait Vectors {
     fn len(&self) -> usize;
     fn width(&self) -> usize;
+    /// Has memory bring the vector at `place` near, beside others.
+    fn fetch(&self, place: usize);
     /// Writes the (rotated) vector at `place`.
     fn restore(&self, place: usize, vector: &mut [f32]);
 }
@@ -158,8 +160,14 @@ fn each_nearest<const FEW: usize>(
     while places.peek().is_some() {
         batch.clear();
         batch.extend(places.by_ref().take(BATCH));
-        for (place, row) in batch.iter().zip(rows.chunks_exact_mut(width)) {
-            vectors.restore(*place as usize, row);
+        let together = batch.chunks(ROWS_FETCHED).zip(rows.chunks_mut(width * ROWS_FETCHED));
+        for (places, rows) in together {
+            for place in places {
+                vectors.fetch(*place as usize);
+            }
+            for (place, row) in places.iter().zip(rows.chunks_exact_mut(width)) {
+                vectors.restore(*place as usize, row);
+            }
         }
         let rows = rows.get(..batch.len() * width).unwrap_or_default();
         dense::nearest(rows, width, centroids, &half_squares, &mut nearest);

@@ -64,26 +64,17 @@ impl<'a> BlockWriter<'a> {
         let place = self.filled;
         let (factors, groups) = self.block.split_at_mut(FACTORS_BYTES);
         let shift = if place < GROUP_BYTES { 0 } else { 4 };
-        let pairs = vector.chunks_exact(GROUP).zip(self.centroid.chunks_exact(GROUP));
-        let (mut squares, mut absolutes, mut along, mut signed) = (0.0, 0.0, 0.0, 0.0);
-        for ((ours, centre), group) in pairs.zip(groups.chunks_exact_mut(GROUP_BYTES)) {
+        let pairs = vector.as_chunks::<GROUP>().0.iter().zip(self.centroid.as_chunks::<GROUP>().0);
+        for ((ours, centre), group) in pairs.zip(groups.as_chunks_mut::<GROUP_BYTES>().0) {
             let mut signs = 0_u8;
             for (bit, (number, centre)) in ours.iter().zip(centre).enumerate() {
-                let difference = number - centre;
-                squares += difference * difference;
-                absolutes += difference.abs();
-                along += difference * centre;
-                if difference >= 0.0 {
-                    signs |= 1 << bit;
-                    signed += centre;
-                } else {
-                    signed -= centre;
-                }
+                signs |= u8::from(number - centre >= 0.0) << bit;
             }
             if let Some(byte) = group.get_mut(place % GROUP_BYTES) {
                 *byte |= signs << shift;
             }
         }
+        let Sums { squares, absolutes, along, signed } = Sums::of(vector, self.centroid);
         let slope = if absolutes > 0.0 { squares / absolutes } else { 0.0 };
         let offset: f32 = along - slope * signed;
         let (offsets, slopes) = factors.split_at_mut(FACTOR_BYTES);
@@ -99,6 +90,60 @@ impl<'a> BlockWriter<'a> {
     /// The last block, if it is neither empty nor full.
     pub(super) fn rest(&self) -> Option<&[u8]> {
         (0 < self.filled && self.filled < BLOCK).then_some(self.block.as_slice())
+    }
+}
+
+/// What a vector's offset and slope are made from: sums over its difference to its centroid.
+#[derive(Default)]
+struct Sums {
+    squares: f32,
+    absolutes: f32,
+    /// The product with the centroid.
+    along: f32,
+    /// The product of its signs with the centroid.
+    signed: f32,
+}
+
+impl Sums {
+    /// Added up in so many columns, which do not wait for each other.
+    const COLUMNS: usize = 16;
+
+    fn of(vector: &[f32], centroid: &[f32]) -> Self {
+        Arch::new().dispatch(AddUp { vector, centroid })
+    }
+}
+
+struct AddUp<'a> {
+    vector: &'a [f32],
+    centroid: &'a [f32],
+}
+
+impl WithSimd for AddUp<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "the loop goes to the length of each array")]
+    fn with_simd<S: Simd>(self, _simd: S) -> Sums {
+        const COLUMNS: usize = Sums::COLUMNS;
+        let (mut squares, mut absolutes) = ([0.0; COLUMNS], [0.0; COLUMNS]);
+        let (mut along, mut signed) = ([0.0; COLUMNS], [0.0; COLUMNS]);
+        let rows = self.vector.as_chunks::<COLUMNS>().0.iter();
+        for (numbers, centres) in rows.zip(self.centroid.as_chunks::<COLUMNS>().0) {
+            for column in 0..COLUMNS {
+                let centre = centres[column];
+                let difference = numbers[column] - centre;
+                squares[column] += difference * difference;
+                absolutes[column] += difference.abs();
+                along[column] += difference * centre;
+                signed[column] += if difference >= 0.0 { centre } else { -centre };
+            }
+        }
+        Sums {
+            squares: squares.iter().sum(),
+            absolutes: absolutes.iter().sum(),
+            along: along.iter().sum(),
+            signed: signed.iter().sum(),
+        }
     }
 }
 

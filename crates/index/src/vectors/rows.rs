@@ -14,7 +14,7 @@ const CODE_MAX: f32 = 127.0;
 const QUERY_LENGTH: f32 = 32_767.0;
 
 /// Rows that are fetched from memory together: with more, the first are gone before they are used.
-const ROWS_FETCHED: usize = 16;
+pub(super) const ROWS_FETCHED: usize = 16;
 
 const CACHE_LINE: usize = 64;
 
@@ -51,9 +51,25 @@ pub(super) fn inverse_length(codes: &[i8]) -> f32 {
 }
 
 /// Writes the vector that a row stands for; with the inverse length as scale, the unit vector.
-pub(super) fn restore(codes: impl Iterator<Item = i8>, scale: f32, vector: &mut [f32]) {
-    for (number, code) in vector.iter_mut().zip(codes) {
-        *number = f32::from(code) * scale;
+pub(super) fn restore(codes: &[i8], scale: f32, vector: &mut [f32]) {
+    Arch::new().dispatch(Restore { codes, scale, vector });
+}
+
+struct Restore<'a> {
+    codes: &'a [i8],
+    scale: f32,
+    vector: &'a mut [f32],
+}
+
+impl WithSimd for Restore<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let Self { codes, scale, vector } = self;
+        for (number, &code) in vector.iter_mut().zip(codes) {
+            *number = f32::from(code) * scale;
+        }
     }
 }
 
@@ -107,7 +123,7 @@ fn row(rows: &[u8], width: usize, slot: u32) -> &[u8] {
 /// Reads a byte of each cache line, so that memory works on all of them at once; a product waits
 /// for them one after the other.
 #[inline(always)]
-fn fetch(row: &[u8]) {
+pub(super) fn fetch(row: &[u8]) {
     let lines = row.iter().step_by(CACHE_LINE);
     hint::black_box(lines.fold(0, |all, byte| all | byte));
 }

@@ -11,6 +11,16 @@ pub(super) struct Candidate {
     pub(super) slot: u32,
 }
 
+impl Candidate {
+    /// Where it stands among others, as a number: first by score, the highest first, then by slot. Numbers are compared at
+    /// once, where two comparisons of which one depends on the other are guessed wrong every other time.
+    pub(super) fn place(&self) -> u64 {
+        let bits = self.score.to_bits();
+        let falling = if self.score.is_sign_negative() { bits } else { !bits & !(1 << 31) };
+        u64::from(falling) << 32 | u64::from(self.slot)
+    }
+}
+
 /// The best candidates so far: at least `wanted`, cut back whenever there are twice as many.
 #[derive(Default)]
 pub(super) struct Candidates {

@@ -117,7 +117,7 @@ impl<B: AsRef<[u8]>> Segment<B> {
             return None;
         }
         let mut vector = vec![0.0; self.width()];
-        let codes = self.row(slot).iter().map(|code| *code as i8);
+        let codes = bytemuck::cast_slice(self.row(slot));
         rows::restore(codes, self.inverse_length(slot), &mut vector);
         self.rotation.turn_back(&mut vector);
         vector.truncate(self.dimensions());
@@ -266,9 +266,6 @@ impl<B: AsRef<[u8]>> Segment<B> {
 
     /// The best candidate of each key, best first.
     fn best_keys(&self, candidates: &mut [Candidate], count: usize) -> Vec<Hit> {
-        let descending = |a: &Candidate, b: &Candidate| {
-            b.score.total_cmp(&a.score).then_with(|| a.slot.cmp(&b.slot))
-        };
         let mut hits = Vec::with_capacity(count.min(candidates.len()));
         let mut met = HashSet::with_capacity_and_hasher(count, RandomState::default());
         let mut rest = candidates;
@@ -276,10 +273,10 @@ impl<B: AsRef<[u8]>> Segment<B> {
             // Usually the first portion has enough keys, and the others need no sorting.
             let portion = count.saturating_mul(2).min(rest.len());
             if portion < rest.len() {
-                rest.select_nth_unstable_by(portion, descending);
+                rest.select_nth_unstable_by_key(portion, Candidate::place);
             }
             let (best, others) = rest.split_at_mut(portion);
-            best.sort_unstable_by(descending);
+            best.sort_unstable_by_key(Candidate::place);
             for candidate in best {
                 let Candidate { slot, score } = *candidate;
                 let Some(key) = self.key(slot) else { continue };

@@ -116,6 +116,15 @@ fn check(hits: &[Hit], truth: &[(u64, f32)], count: usize) {
 }
 
 #[test]
+fn a_candidates_place_is_by_score_and_then_by_slot() {
+    let scores = [f32::NAN, f32::INFINITY, 1.5, 1.0, f32::MIN_POSITIVE, 0.0, -0.0, -1.0, -2.5];
+    let slots = |score| [0, 7, u32::MAX].map(|slot| scan::Candidate { score, slot });
+    let places: Vec<u64> =
+        scores.into_iter().flat_map(slots).map(|candidate| candidate.place()).collect();
+    assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+}
+
+#[test]
 fn a_small_segment_finds_what_brute_force_finds() {
     for dimensions in [1, 3, 64, 100, 512] {
         let vectors = vectors(300, dimensions, 5);

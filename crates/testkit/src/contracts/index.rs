@@ -13,6 +13,7 @@ pub const DIMENSIONS: usize = 8;
 pub async fn keeps_its_promise(index: &dyn Index) {
     nothing_is_found_before_anything_is_there(index).await;
     both_sides_find_and_a_change_replaces(index).await;
+    what_is_readied_beside_a_commit_is_neither_lost_nor_doubled(index).await;
     filters_hold_on_both_sides(index).await;
     a_new_index_takes_over_only_when_promoted(index).await;
     tenants_never_meet(index).await;
@@ -63,6 +64,31 @@ async fn nothing_is_found_before_anything_is_there(index: &dyn Index) {
     assert_eq!(found(index, &mine, near(1)).await, Default::default());
     let state = index.state(&mine, Lane::Serving).await.unwrap().unwrap();
     assert_eq!((state.applied, state.chunks, state.embedder.as_str()), (0, 0, "test"));
+}
+
+async fn what_is_readied_beside_a_commit_is_neither_lost_nor_doubled(index: &dyn Index) {
+    let mine = tenant("beside");
+    begin(index, &mine).await;
+    for round in 1..=8_u32 {
+        let of = |document, word: &str| {
+            chunks(&id(document), "guide", &[(format!("{word}{round}").as_str(), axis(1))])
+        };
+        let applied = u64::from(round) * 2;
+        let commit = index.apply(&mine, Lane::Serving, vec![of('a', "spring")], applied);
+        let ready = index.stage(&mine, Lane::Serving, vec![of('b', "river")]);
+        let (committed, readied) = futures_util::future::join(commit, ready).await;
+        committed.unwrap();
+        readied.unwrap();
+        index.apply(&mine, Lane::Serving, Vec::new(), applied + 1).await.unwrap();
+        for word in ["spring", "river"] {
+            let now = format!("{word}{round}");
+            assert_eq!(found(index, &mine, words(&now)).await.0, [now]);
+            let before = format!("{word}{}", round - 1);
+            assert!(found(index, &mine, words(&before)).await.0.is_empty(), "{before} is gone");
+        }
+        let state = index.state(&mine, Lane::Serving).await.unwrap().unwrap();
+        assert_eq!((state.applied, state.chunks), (applied + 1, 2));
+    }
 }
 
 async fn both_sides_find_and_a_change_replaces(index: &dyn Index) {
