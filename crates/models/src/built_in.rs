@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use agent::ports::{EmbedFor, Embedder, Later, PortError};
 
-use crate::encoder::{Encoder, EncoderError};
+use crate::encoder::{DIMENSIONS, Encoder, EncoderError};
 
 /// Texts that one thread takes at a time: enough to share the weights' way through the cache.
 const TEXTS_PER_PART: usize = 120;
@@ -26,20 +26,35 @@ const QUESTION_SHARE: f32 = 0.85;
 /// Korean and English sentences to vectors, offline.
 #[derive(Clone)]
 pub struct BuiltInEmbedder {
-    encoder: Arc<Encoder>,
+    identity: String,
     threads: usize,
+    loaded: Arc<OnceLock<Result<Loaded, EncoderError>>>,
+}
+
+/// What the first text that is embedded brings into memory.
+struct Loaded {
+    encoder: Encoder,
     /// The mean vector of questions, made by the first one that is asked.
-    question: Arc<OnceLock<Vec<f32>>>,
+    question: OnceLock<Vec<f32>>,
 }
 
 impl BuiltInEmbedder {
-    /// Unpacks the encoder; takes some milliseconds.
+    /// The encoder is unpacked, in some milliseconds, when something is embedded: where another embedder is used, it is
+    /// seldom needed.
     pub fn new() -> Result<Self, EncoderError> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let encoder = Arc::new(Encoder::built_in()?);
-        Ok(Self { encoder, threads, question: Arc::default() })
+        Ok(Self { identity: Encoder::built_in_identity()?, threads, loaded: Arc::default() })
     }
 
+    fn loaded(&self) -> Result<&Loaded, PortError> {
+        let load =
+            || Encoder::built_in().map(|encoder| Loaded { encoder, question: OnceLock::new() });
+        let loaded = self.loaded.get_or_init(load).as_ref();
+        loaded.map_err(|error| broken(error.clone()))
+    }
+}
+
+impl Loaded {
     /// Takes out of a question's vector what all questions share, so that its subject counts for more.
     fn without_the_asking(&self, mut vector: Vec<f32>) -> Vec<f32> {
         let mean = self.question.get_or_init(|| mean_question(&self.encoder));
@@ -52,45 +67,51 @@ impl BuiltInEmbedder {
 
 impl Embedder for BuiltInEmbedder {
     fn identity(&self) -> &str {
-        self.encoder.identity()
+        &self.identity
     }
 
     fn dimensions(&self) -> usize {
-        self.encoder.dimensions()
+        DIMENSIONS
     }
 
     fn embed<'a>(&'a self, texts: &'a [String], purpose: EmbedFor) -> Later<'a, Vec<Vec<f32>>> {
         Box::pin(async move {
-            if let ([question], EmbedFor::Query) = (texts, purpose)
+            if let ([question], EmbedFor::Query, Some(Ok(loaded))) =
+                (texts, purpose, self.loaded.get())
                 && question.len() <= QUESTION_BYTES_MAX
                 // The first question is kept waiting until the mean is known.
-                && self.question.get().is_some()
+                && loaded.question.get().is_some()
             {
-                let vectors = self.encoder.encode(&[question]).into_iter();
-                return Ok(vectors.map(|vector| self.without_the_asking(vector)).collect());
+                let vectors = loaded.encoder.encode(&[question]).into_iter();
+                return Ok(vectors.map(|vector| loaded.without_the_asking(vector)).collect());
             }
             let parts = texts.len().div_ceil(TEXTS_PER_PART);
             let queue = Arc::new(Queue { texts: texts.to_vec(), taken: AtomicUsize::new(0) });
             let mut working = Vec::new();
             for _ in 0..parts.min(self.threads) {
-                let (queue, encoder) = (Arc::clone(&queue), Arc::clone(&self.encoder));
-                working.push(tokio::task::spawn_blocking(move || queue.encode(&encoder)));
+                let (queue, this) = (Arc::clone(&queue), self.clone());
+                let work = move || Ok::<_, PortError>(queue.encode(&this.loaded()?.encoder));
+                working.push(tokio::task::spawn_blocking(work));
             }
             let mut encoded = Vec::with_capacity(parts);
             for work in working {
-                encoded.extend(work.await.map_err(|error| PortError::Broken {
-                    what: "the built-in embedder",
-                    source: Box::new(error),
-                })?);
+                encoded.extend(work.await.map_err(broken)??);
             }
             encoded.sort_unstable_by_key(|(part, _)| *part);
             let vectors = encoded.into_iter().flat_map(|(_, vectors)| vectors);
             Ok(match purpose {
                 EmbedFor::Passage => vectors.collect(),
-                EmbedFor::Query => vectors.map(|vector| self.without_the_asking(vector)).collect(),
+                EmbedFor::Query => {
+                    let loaded = self.loaded()?;
+                    vectors.map(|vector| loaded.without_the_asking(vector)).collect()
+                }
             })
         })
     }
+}
+
+fn broken(source: impl std::error::Error + Send + Sync + 'static) -> PortError {
+    PortError::Broken { what: "the built-in embedder", source: Box::new(source) }
 }
 
 fn mean_question(encoder: &Encoder) -> Vec<f32> {
@@ -151,7 +172,17 @@ mod tests {
             (0..TEXTS_PER_PART * 4 + 1).map(|number| format!("report {number}")).collect();
         let vectors = embedder.embed(&texts, EmbedFor::Passage).await.unwrap();
         let each: Vec<&str> = texts.iter().map(String::as_str).collect();
-        assert!(vectors == embedder.encoder.encode(&each));
+        assert!(vectors == embedder.loaded().unwrap().encoder.encode(&each));
         assert!(embedder.embed(&[], EmbedFor::Passage).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn nothing_is_unpacked_before_something_is_embedded() {
+        let embedder = BuiltInEmbedder::new().unwrap();
+        let (identity, dimensions) = (embedder.identity().to_owned(), embedder.dimensions());
+        assert!(embedder.loaded.get().is_none());
+        embedder.embed(&["report".to_owned()], EmbedFor::Query).await.unwrap();
+        let encoder = &embedder.loaded().unwrap().encoder;
+        assert_eq!((encoder.identity(), encoder.dimensions()), (identity.as_str(), dimensions));
     }
 }

@@ -6,6 +6,7 @@
 //! languages still gets a vector, if a coarser one.
 
 mod asset;
+mod bytes;
 mod cache;
 mod convolution;
 mod matrix;
@@ -19,14 +20,16 @@ mod tests;
 mod tokenizer;
 mod trie;
 
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 use asset::Reader;
-use network::{DIMENSIONS, Network, Room};
+use bytes::Bytes;
+use network::{Network, Room};
 use pulp::Arch;
 use tokenizer::Tokenizer;
+
+pub use network::DIMENSIONS;
 
 /// Most pieces of a text that are read, the marks of start and end among them: several times a
 /// passage. Of a longer text, the beginning counts.
@@ -84,12 +87,17 @@ pub struct Encoder {
 impl Encoder {
     /// The encoder that is compiled in.
     pub fn built_in() -> Result<Self, EncoderError> {
-        Self::read(Arch::new(), Reader::open_built_in(BUILT_IN)?, Cow::Borrowed)
+        Self::read(Arch::new(), Reader::open_built_in(BUILT_IN)?, Bytes::of_program)
+    }
+
+    /// The identity of the encoder that is compiled in, which stands at the asset's beginning.
+    pub fn built_in_identity() -> Result<String, EncoderError> {
+        Ok(Reader::open_built_in(BUILT_IN)?.short_text()?.to_owned())
     }
 
     /// An encoder from an asset at run time; what is needed of the bytes is copied.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EncoderError> {
-        Self::read(Arch::new(), Reader::open(bytes)?, |rows| Cow::Owned(rows.to_vec()))
+        Self::read(Arch::new(), Reader::open(bytes)?, Bytes::copied)
     }
 
     /// Which vectors these are: those of two encoders can be compared if their identities are
@@ -125,7 +133,7 @@ impl Encoder {
     fn read<'a>(
         arch: Arch,
         mut reader: Reader<'a>,
-        keep: impl Fn(&'a [u8]) -> Cow<'static, [u8]>,
+        keep: impl Fn(&'a [u8]) -> Bytes,
     ) -> Result<Self, EncoderError> {
         let identity = reader.short_text()?.to_owned();
         let tokenizer = Tokenizer::read(&mut reader)?;

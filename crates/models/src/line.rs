@@ -17,6 +17,7 @@ use reqwest::header::{
 };
 use tokio::io::{AsyncReadExt as _, Interest};
 use tokio::net::TcpStream;
+use tokio::runtime::{Handle, Id};
 use tokio::time::{Instant, timeout};
 
 use self::body::Body;
@@ -66,6 +67,8 @@ pub(crate) struct Line {
 /// A connection that waits for the next question.
 struct Kept {
     stream: TcpStream,
+    /// Where it is watched: on other threads it would be read by way of these.
+    runtime: Id,
     since: Instant,
 }
 
@@ -171,9 +174,11 @@ impl Line {
     }
 
     fn take_kept(&self) -> Option<TcpStream> {
+        let here = Handle::current().id();
         let mut kept = self.kept();
         // The one that was used last is the likeliest to be open still.
-        while let Some(Kept { stream, since }) = kept.pop() {
+        while let Some(last) = kept.iter().rposition(|kept| kept.runtime == here) {
+            let Kept { stream, since, .. } = kept.remove(last);
             let is_quiet = stream.try_read(&mut [0]).is_err_and(|error| is_waiting(&error));
             if is_quiet && since.elapsed() < KEPT_TIME_MAX {
                 return Some(stream);
@@ -183,11 +188,11 @@ impl Line {
     }
 
     fn keep(&self, stream: TcpStream) {
-        let now = Instant::now();
+        let (now, runtime) = (Instant::now(), Handle::current().id());
         let mut kept = self.kept();
         kept.retain(|kept| now.duration_since(kept.since) < KEPT_TIME_MAX);
         if kept.len() < self.kept_max {
-            kept.push(Kept { stream, since: now });
+            kept.push(Kept { stream, runtime, since: now });
         }
     }
 

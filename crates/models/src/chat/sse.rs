@@ -89,8 +89,11 @@ impl SseParser {
         }
         if line.is_empty() {
             if take(&mut self.has_data) {
-                // Bytes that are no text are marked.
-                event(&String::from_utf8_lossy(&self.data));
+                match str::from_utf8(&self.data) {
+                    Ok(text) => event(text),
+                    // Bytes that are no text are marked. To look for them takes longer than to see that there are none.
+                    Err(_) => event(&String::from_utf8_lossy(&self.data)),
+                }
                 self.data.clear();
             }
             return Ok(());

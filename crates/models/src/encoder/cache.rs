@@ -3,6 +3,7 @@
 //! A few pieces make up most of any text, and many come once in a while. So it is not the latest
 //! that stay but those asked for most often, counted for every piece and forgotten by halves.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Most memory the cache may take, in bytes: the some five thousand pieces that make up nine
@@ -25,31 +26,33 @@ pub(super) enum Load {
     Documents,
 }
 
-/// The cache, with room for every piece's count.
+/// The cache. Of every piece it knows how often it was asked for, so what it keeps of each is small.
 #[derive(Debug)]
 pub(super) struct Cache<T> {
-    /// By piece.
-    slots: Vec<Slot<T>>,
-    /// The pieces that are there, in a ring.
-    ring: Vec<u32>,
+    /// By piece, where it is in the ring.
+    places: Vec<Option<NonZeroU32>>,
+    /// By piece, how often it was asked for.
+    asked: Vec<u16>,
+    /// The pieces that are there.
+    ring: Vec<(u32, Arc<T>)>,
     hand: usize,
     entries_max: usize,
     /// Questions since the counts were halved.
     questions: usize,
 }
 
-#[derive(Debug)]
-struct Slot<T> {
-    value: Option<Arc<T>>,
-    asked: u16,
-}
-
 impl<T> Cache<T> {
     /// An empty cache for so many different pieces.
     pub(super) fn new(pieces: usize) -> Self {
-        let slots = std::iter::repeat_with(|| Slot { value: None, asked: 0 }).take(pieces);
         let entries_max = CACHE_BYTES_MAX / size_of::<T>().max(1);
-        Self { slots: slots.collect(), ring: Vec::new(), hand: 0, entries_max, questions: 0 }
+        Self {
+            places: vec![None; pieces],
+            asked: vec![0; pieces],
+            ring: Vec::new(),
+            hand: 0,
+            entries_max,
+            questions: 0,
+        }
     }
 
     /// What is known of each of these pieces.
@@ -57,14 +60,15 @@ impl<T> Cache<T> {
         self.questions += pieces.len();
         if self.questions > QUESTIONS_PER_ENTRY * self.entries_max {
             self.questions = 0;
-            for slot in &mut self.slots {
-                slot.asked /= 2;
+            for asked in &mut self.asked {
+                *asked /= 2;
             }
         }
         let find = |piece: &u32| {
-            let slot = self.slots.get_mut(*piece as usize)?;
-            slot.asked = slot.asked.saturating_add(1);
-            slot.value.clone()
+            let asked = self.asked.get_mut(*piece as usize)?;
+            *asked = asked.saturating_add(1);
+            let (_, value) = self.ring.get(self.place(*piece)?)?;
+            Some(Arc::clone(value))
         };
         pieces.iter().map(find).collect()
     }
@@ -76,36 +80,47 @@ impl<T> Cache<T> {
             Load::Documents => self.entries_max,
         };
         for (piece, value) in pieces.iter().zip(values) {
-            let known = self.slots.get(*piece as usize).is_none_or(|slot| slot.value.is_some());
-            if known || !self.make_room(*piece, entries_max) {
-                continue;
-            }
-            if let Some(slot) = self.slots.get_mut(*piece as usize) {
-                slot.value = Some(Arc::clone(value));
+            let is_new = (*piece as usize) < self.places.len() && self.place(*piece).is_none();
+            if is_new && let Some(at) = self.make_room(*piece, entries_max) {
+                self.put(at, *piece, Arc::clone(value));
             }
         }
     }
 
-    /// Puts a piece into the ring, in place of another if it is full; or else says no.
-    fn make_room(&mut self, piece: u32, entries_max: usize) -> bool {
-        if self.ring.len() < entries_max {
-            self.ring.push(piece);
-            return true;
+    fn place(&self, piece: u32) -> Option<usize> {
+        let place = self.places.get(piece as usize).copied().flatten()?;
+        Some(place.get() as usize - 1)
+    }
+
+    /// A place in the ring for a piece: behind all others, or that of another if it is full and the other is asked for
+    /// less often.
+    fn make_room(&mut self, piece: u32, entries_max: usize) -> Option<usize> {
+        let length = self.ring.len();
+        if length < entries_max {
+            return Some(length);
         }
-        let asked = |piece: u32| self.slots.get(piece as usize).map_or(0, |slot| slot.asked);
-        let around = (0..COMPARED).map(|step| (self.hand + step) % self.ring.len().max(1));
-        let places = around.filter_map(|at| Some((at, *self.ring.get(at)?)));
+        let asked = |piece: u32| self.asked.get(piece as usize).copied().unwrap_or(0);
+        let around = (0..COMPARED).map(|step| (self.hand + step) % length.max(1));
+        let places = around.filter_map(|at| Some((at, self.ring.get(at)?.0)));
         let rarest = places.min_by_key(|(_, other)| asked(*other));
-        self.hand = (self.hand + COMPARED) % self.ring.len().max(1);
-        let Some((at, other)) = rarest.filter(|(_, other)| asked(*other) < asked(piece)) else {
-            return false;
-        };
-        if let Some(slot) = self.slots.get_mut(other as usize) {
-            slot.value = None;
+        self.hand = (self.hand + COMPARED) % length.max(1);
+        let (at, _) = rarest.filter(|(_, other)| asked(*other) < asked(piece))?;
+        Some(at)
+    }
+
+    fn put(&mut self, at: usize, piece: u32, value: Arc<T>) {
+        match self.ring.get_mut(at) {
+            Some(entry) => {
+                let (other, _) = std::mem::replace(entry, (piece, value));
+                if let Some(place) = self.places.get_mut(other as usize) {
+                    *place = None;
+                }
+            }
+            None => self.ring.push((piece, value)),
         }
-        if let Some(place) = self.ring.get_mut(at) {
-            *place = piece;
+        let place = u32::try_from(at + 1).ok().and_then(NonZeroU32::new);
+        if let Some(slot) = self.places.get_mut(piece as usize) {
+            *slot = place;
         }
-        true
     }
 }

@@ -1,17 +1,16 @@
 //! The network: from the pieces of texts to a vector for each text.
 
-use std::borrow::Cow;
-
 use pulp::Arch;
 
 use super::asset::{DamagedAsset, Reader};
+use super::bytes::Bytes;
 use super::convolution::{Branch, FEATURES, Scratch, SumFeatures};
 use super::matrix::{Left, Matrix, read_levels, read_vector};
 use super::pieces::{BRANCHES, CHANNELS, Convolutions, PieceLayers, Products};
 use super::rows::Rows;
 
 /// Numbers in a text's vector.
-pub(super) const DIMENSIONS: usize = 512;
+pub const DIMENSIONS: usize = 512;
 /// Numbers between the first and the second of the last layers.
 const NARROW: usize = 320;
 /// The least square of a vector's length it is divided by, as in the original.
@@ -54,7 +53,7 @@ impl Network {
         reader: &mut Reader<'a>,
         arch: Arch,
         pieces: usize,
-        keep: impl Fn(&'a [u8]) -> Cow<'static, [u8]>,
+        keep: impl Fn(&'a [u8]) -> Bytes,
     ) -> Result<Self, DamagedAsset> {
         let rows = Rows::read(reader, pieces, keep)?;
         let mut first_weights = Vec::new();

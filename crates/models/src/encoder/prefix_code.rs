@@ -3,7 +3,7 @@
 use super::asset::{DamagedAsset, Reader};
 
 /// Longest code word, in bits: a table of 4,096 entries reads one symbol in one step.
-const WORD_BITS_MAX: u32 = 12;
+pub(super) const WORD_BITS_MAX: u32 = 12;
 /// Symbols of a code: every byte has a word.
 const SYMBOLS: usize = 256;
 

@@ -1,14 +1,15 @@
 //! The embedding of each piece: a row of small integers, kept encoded until it is asked for.
 
-use std::borrow::Cow;
-
 use super::asset::{DamagedAsset, Reader};
-use super::prefix_code::Code;
+use super::bytes::Bytes;
+use super::prefix_code::{Code, WORD_BITS_MAX};
 
 /// Numbers in a row.
 pub(super) const EMBEDDING: usize = 512;
 /// The symbol of a level that is its block's zero.
 const ZERO_SYMBOL: i16 = 128;
+/// Most bytes that a row is written with.
+const ROW_BYTES_MAX: usize = EMBEDDING * WORD_BITS_MAX as usize / 8;
 
 /// Every row, encoded, and what is needed to read it.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(super) struct Rows {
     blocks: Vec<Block>,
     codes: Vec<Code>,
     places: Vec<Place>,
-    encoded: Cow<'static, [u8]>,
+    encoded: Bytes,
 }
 
 /// The original quantised its table in blocks; each has its own range.
@@ -49,12 +50,11 @@ impl Row {
 }
 
 impl Rows {
-    /// Reads the rows of `count` pieces; the encoded ones stay where they are if they stay there
-    /// for good.
+    /// Reads the rows of `count` pieces; the encoded ones are kept as `keep` says.
     pub(super) fn read<'a>(
         reader: &mut Reader<'a>,
         count: usize,
-        keep: impl Fn(&'a [u8]) -> Cow<'static, [u8]>,
+        keep: impl Fn(&'a [u8]) -> Bytes,
     ) -> Result<Self, DamagedAsset> {
         let block_count = reader.byte()?;
         let blocks =
@@ -82,12 +82,16 @@ impl Rows {
     }
 
     fn find(&self, piece: u32) -> Option<Row> {
-        let place = self.places.get(piece as usize)?;
+        let piece = piece as usize;
+        let place = self.places.get(piece)?;
+        let until =
+            self.places.get(piece + 1).map_or(self.encoded.len(), |next| next.from as usize);
         let block = self.blocks.get(usize::from(place.block))?;
         let code = self.codes.get(usize::from(place.code))?;
         let zero = i16::from(block.zero) - ZERO_SYMBOL;
         let mut levels = [0; EMBEDDING];
-        code.decode(self.encoded.get(place.from as usize..)?, &mut levels);
+        let mut room = [0; ROW_BYTES_MAX];
+        code.decode(self.encoded.read(place.from as usize..until, &mut room)?, &mut levels);
         for level in &mut levels {
             *level = u8::try_from((i16::from(*level) + zero).clamp(0, 255)).unwrap_or_default();
         }

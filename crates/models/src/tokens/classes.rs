@@ -1,5 +1,7 @@
 //! Which kind of character a character is, as far as o200k's rules ask: by Unicode 16, as the original counts.
 
+use std::collections::HashMap;
+
 /// Runs of characters of one kind, from U+0000 on, made by `cargo xtask convert-tokens`. The standard library knows
 /// neither marks nor titlecase letters, and another version of Unicode.
 static RUNS: &[u8] = include_bytes!("../../assets/unicode-16-classes.bin");
@@ -11,7 +13,7 @@ const CLASS_BITS: u32 = 3;
 const CODE_POINTS: usize = 0x11_0000;
 
 /// A kind of character.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Class {
     /// Signs, blanks, what is not assigned.
     Other,
@@ -41,32 +43,63 @@ impl Class {
     }
 }
 
+/// Characters in a block: most blocks are like another, all of one class, so that few of them are kept.
+const BLOCK: usize = 256;
+
 /// The class of every character, ready to be looked up.
 #[derive(Debug)]
 pub(super) struct Classes {
-    by_code_point: Vec<Class>,
+    /// By the first of so many characters, which block tells their classes.
+    blocks: Vec<u16>,
+    classes: Vec<[Class; BLOCK]>,
 }
 
 impl Classes {
     /// `None` if the asset is damaged.
     pub(super) fn load() -> Option<Self> {
-        let mut by_code_point = Vec::with_capacity(CODE_POINTS);
+        let mut classes = Self { blocks: Vec::new(), classes: Vec::new() };
+        let mut known = HashMap::new();
+        let (mut block, mut filled) = ([Class::Other; BLOCK], 0);
         let (mut number, mut shift) = (0_u32, 0);
         for byte in RUNS {
             number |= u32::from(byte & 0x7f).checked_shl(shift)?;
             shift += 7;
-            if byte & 0x80 == 0 {
-                let class = Class::new(number & ((1 << CLASS_BITS) - 1))?;
-                let length = usize::try_from(number >> CLASS_BITS).ok()?;
-                by_code_point.resize(by_code_point.len() + length, class);
-                (number, shift) = (0, 0);
+            if byte & 0x80 != 0 {
+                continue;
             }
+            let class = Class::new(number & ((1 << CLASS_BITS) - 1))?;
+            for _ in 0..number >> CLASS_BITS {
+                *block.get_mut(filled)? = class;
+                filled += 1;
+                if filled == BLOCK {
+                    classes.add(block, &mut known)?;
+                    filled = 0;
+                }
+            }
+            (number, shift) = (0, 0);
         }
-        (by_code_point.len() == CODE_POINTS).then_some(Self { by_code_point })
+        (classes.blocks.len() == CODE_POINTS / BLOCK && filled == 0).then_some(classes)
+    }
+
+    /// Adds the next block; `None` if there are too many.
+    fn add(
+        &mut self,
+        block: [Class; BLOCK],
+        known: &mut HashMap<[Class; BLOCK], u16>,
+    ) -> Option<()> {
+        let next = u16::try_from(self.classes.len()).ok()?;
+        let place = *known.entry(block).or_insert(next);
+        if place == next {
+            self.classes.push(block);
+        }
+        self.blocks.push(place);
+        (self.blocks.len() <= CODE_POINTS / BLOCK).then_some(())
     }
 
     #[inline]
     pub(super) fn of(&self, character: char) -> Class {
-        self.by_code_point.get(character as usize).copied().unwrap_or(Class::Other)
+        let (block, place) = (character as usize / BLOCK, character as usize % BLOCK);
+        let block = self.blocks.get(block).and_then(|block| self.classes.get(usize::from(*block)));
+        block.and_then(|block| block.get(place)).copied().unwrap_or(Class::Other)
     }
 }
