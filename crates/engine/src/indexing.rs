@@ -1,31 +1,28 @@
 //! Brings a tenant's index up to what the store holds: at start, after every change, and into a new index when
 //! the embedder or the recipe has changed.
 
+mod ahead;
 mod batch;
 mod filled;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent::knowledge::{Document, DocumentChunks};
+use agent::knowledge::Document;
 use agent::names::TenantId;
-use agent::ports::{Change, Embedder, IndexState, Lane, PortError};
+use agent::ports::{Embedder, IndexState, Lane, PortError};
+use futures_util::future::{join, join3};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use self::ahead::Ahead;
 use self::batch::{Batch, embed};
 use self::filled::{Filled, Staged};
 use crate::error::EngineError;
 use crate::fresh::{Fresh, Ticket};
 use crate::knowledge::{Knowledge, Parts, Rules};
-use crate::reading::{self, Cut, Want};
-
-/// Changes looked at in one go.
-const CHANGES_MAX: usize = 4096;
-
-/// Pieces embedded in one go.
-const PIECES_MAX: usize = 4096;
+use crate::reading::Cut;
 
 /// Bytes of text that are readied in one go: enough that handing them over does not count, and soon there, so that
 /// indexing goes on beside reading.
@@ -49,6 +46,32 @@ pub(crate) struct Indexer {
     listens: AtomicBool,
     /// Documents that are being taken in.
     coming: AtomicUsize,
+    /// Those and all that are said to come after them.
+    expected: AtomicUsize,
+    /// The last change that is known to be kept.
+    kept: AtomicU64,
+}
+
+/// Documents that a load has said to bring; those that have not come are no longer waited for when this is dropped.
+pub struct Expected {
+    indexer: Arc<Indexer>,
+    documents: usize,
+}
+
+impl Expected {
+    /// One of them has come, or will not.
+    pub fn one_less(&mut self) {
+        if self.documents > 0 {
+            self.documents -= 1;
+            self.indexer.expected.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        self.indexer.expected.fetch_sub(self.documents, Ordering::Relaxed);
+    }
 }
 
 /// A document on its way; it has arrived, or failed to, when this is dropped.
@@ -81,6 +104,7 @@ impl Drop for Announced {
 impl Announced {
     /// It is kept, as this change.
     pub(crate) fn confirm(mut self, sequence: u64) {
+        self.indexer.kept.fetch_max(sequence, Ordering::Relaxed);
         let enough = {
             let mut fresh = self.indexer.fresh();
             if let Some(ticket) = self.ticket.take() {
@@ -113,6 +137,8 @@ impl Indexer {
             fresh: Mutex::default(),
             listens: AtomicBool::new(true),
             coming: AtomicUsize::new(0),
+            expected: AtomicUsize::new(0),
+            kept: AtomicU64::new(0),
         });
         let (this, tasks) = (Arc::clone(&indexer), parts.tasks.clone());
         let stopping = tasks.stopping();
@@ -135,6 +161,20 @@ impl Indexer {
     pub(crate) fn expect(self: &Arc<Self>) -> Coming {
         self.coming.fetch_add(1, Ordering::Relaxed);
         Coming(Arc::clone(self))
+    }
+
+    /// So many documents are about to come, one after the other.
+    fn expect_many(self: &Arc<Self>, documents: usize) -> Expected {
+        self.expected.fetch_add(documents, Ordering::Relaxed);
+        Expected { indexer: Arc::clone(self), documents }
+    }
+
+    /// About how many documents come after this change, as far as is known.
+    fn documents_after(&self, sequence: u64) -> usize {
+        let kept = self.kept.load(Ordering::Relaxed).saturating_sub(sequence);
+        let under_way = self.coming.load(Ordering::Relaxed);
+        let coming = self.expected.load(Ordering::Relaxed).max(under_way);
+        coming.saturating_add(usize::try_from(kept).unwrap_or(usize::MAX))
     }
 
     /// Takes what was made of a document that is about to be kept, so that it need not be made again.
@@ -160,6 +200,11 @@ impl Indexer {
 }
 
 impl Knowledge {
+    /// Says how many documents are about to be taken in, so that the last of them are found as soon as may be.
+    pub fn expect(&self, tenant: &TenantId, documents: usize) -> Expected {
+        self.indexer(tenant).expect_many(documents)
+    }
+
     /// Waits until a change, or everything that has changed up to now, can be found by searches.
     pub async fn indexed(
         &self,
@@ -234,14 +279,18 @@ impl Work {
     async fn gather(&self, until: Instant) {
         let indexer = &self.indexer;
         let more = async {
-            while indexer.coming.load(Ordering::Relaxed) > 0
-                && indexer.fresh().kept_bytes() < STAGE_BYTES
-            {
+            while self.is_gathering() {
                 indexer.wake.notified().await;
             }
         };
         // Too long is long enough.
         _ = tokio::time::timeout_at(until, more).await;
+    }
+
+    /// Whether more is coming, and not enough there.
+    fn is_gathering(&self) -> bool {
+        let indexer = &self.indexer;
+        indexer.coming.load(Ordering::Relaxed) > 0 && indexer.fresh().kept_bytes() < STAGE_BYTES
     }
 
     async fn catch_up(&self) -> Result<(), PortError> {
@@ -282,31 +331,27 @@ impl Work {
         let embedder = self.parts.embedder_of(&state.embedder);
         let embedder = embedder.filter(|embedder| embedder.dimensions() > 0);
         self.tell(lane, state.applied);
-        let mut filled = Filled { applied: state.applied, ..Filled::default() };
+        let mut filled = Filled::default();
+        let mut ahead = Ahead::of(state.applied);
+        let (mut formed, mut embedded): (Option<Batch>, Option<Batch>) = (None, None);
         loop {
-            let seen = filled.seen();
-            let changes = self.parts.documents.changes(&self.tenant, seen, CHANGES_MAX).await?;
-            let is_all = changes.is_empty();
-            let mut changes = changes.into_iter();
-            let mut embedded: Option<Batch> = None;
-            loop {
-                let batch = self.batch(&mut changes, embedder.is_some()).await?;
-                let before = embedded.take();
-                let is_last = batch.is_none();
-                // One batch is embedded while the one before it is put into the index: each alone would leave
-                // processors idle.
-                (embedded, filled) = futures_util::future::try_join(
-                    embed(embedder.as_ref(), batch),
-                    self.put(lane, before, filled),
-                )
-                .await?;
-                if is_last {
-                    break;
-                }
+            let is_idle = formed.is_none() && embedded.is_none();
+            // A batch is embedded while the one before it is put into the index and the next one is gathered: each alone
+            // would leave processors idle. None is left alone if another fails: what it still does would come between.
+            let embedding = embed(embedder.as_ref(), formed);
+            let putting = self.put(lane, embedded, filled, is_idle);
+            let forming = self.batch(&mut ahead, embedder.is_some(), is_idle);
+            let (vectors, put, next) = join3(embedding, putting, forming).await;
+            (embedded, filled, formed) = (vectors?, put?, next?);
+            if embedder.is_none() {
+                embedded = formed.take();
             }
-            match filled.staged.take_if(|_| is_all) {
+            if formed.is_some() || embedded.is_some() {
+                continue;
+            }
+            match filled.staged.take_if(|_| is_idle) {
                 Some(rest) => filled = self.show(lane, rest).await?,
-                None if is_all => return Ok(()),
+                None if is_idle => return Ok(()),
                 // What has come meanwhile is seldom all that comes.
                 None => {
                     let soon = || Instant::now() + GATHERING_MAX;
@@ -317,23 +362,37 @@ impl Work {
         }
     }
 
-    /// Readies a batch, and commits what is readied if it is time for that.
+    /// Readies a batch, and beside that commits what was readied before if it is time for that. Where nothing was under way, a
+    /// batch may come next whose readying the commit goes on beside.
     async fn put(
         &self,
         lane: Lane,
         batch: Option<Batch>,
         mut filled: Filled,
+        is_idle: bool,
     ) -> Result<Filled, PortError> {
-        if let Some(batch) = batch {
-            let commit = filled.commit;
-            let staged = filled.staged.get_or_insert_with(|| Staged::after(commit));
-            (staged.last, staged.bytes) = (batch.last, staged.bytes + batch.bytes);
-            self.parts.index.stage(&self.tenant, lane, batch.documents).await?;
-        }
-        match filled.staged.take_if(|staged| staged.is_full()) {
-            Some(full) => self.show(lane, full).await,
-            None => Ok(filled),
-        }
+        let full = filled.staged.take_if(|staged| {
+            let coming = self.indexer.documents_after(staged.last);
+            !is_idle && staged.is_full(coming)
+        });
+        let commit = async {
+            match full {
+                Some(full) => self.show(lane, full).await,
+                None => Ok(filled),
+            }
+        };
+        let Some(mut batch) = batch else { return commit.await };
+        batch.hand_out();
+        let Batch { last, bytes, documents, .. } = batch;
+        let count = documents.len();
+        let stage = self.parts.index.stage(&self.tenant, lane, documents);
+        let (shown, staged) = join(commit, stage).await;
+        staged?;
+        let mut filled = shown?;
+        let commit = filled.commit;
+        let staged = filled.staged.get_or_insert_with(|| Staged::after(commit));
+        staged.add(count, bytes, last);
+        Ok(filled)
     }
 
     /// Commits what was readied.
@@ -341,7 +400,7 @@ impl Work {
         let begun = Instant::now();
         self.parts.index.apply(&self.tenant, lane, Vec::new(), staged.last).await?;
         self.tell(lane, staged.last);
-        Ok(Filled { applied: staged.last, staged: None, commit: begun.elapsed() })
+        Ok(Filled { staged: None, commit: begun.elapsed() })
     }
 
     fn tell(&self, lane: Lane, applied: u64) {
@@ -350,73 +409,6 @@ impl Work {
                 progress.applied = applied;
                 progress.trouble = None;
             });
-        }
-    }
-
-    /// What some of the changes bring; none if there are no more.
-    async fn batch(
-        &self,
-        changes: &mut impl Iterator<Item = Change>,
-        with_pieces: bool,
-    ) -> Result<Option<Batch>, PortError> {
-        let mut batch = Batch::default();
-        for change in changes {
-            batch.last = change.sequence;
-            let (of, pieces) = self.chunks(&change).await?;
-            let place = batch.documents.len();
-            batch.bytes += of.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
-            batch.documents.push(of);
-            if with_pieces {
-                batch.pieces.extend(pieces.into_iter().map(|piece| (place, piece)));
-            }
-            if batch.pieces.len() >= PIECES_MAX || batch.bytes >= STAGE_BYTES {
-                break;
-            }
-        }
-        Ok((batch.last > 0).then_some(batch))
-    }
-
-    /// The chunks that a changed document has now: none if it is gone or was never read.
-    async fn chunks(&self, change: &Change) -> Result<Cut, PortError> {
-        if let Some(fresh) = self.indexer.fresh().take(change) {
-            return Ok(fresh);
-        }
-        let id = &change.document;
-        let document = self.parts.documents.get(&self.tenant, id).await?;
-        if let Some(document) = &document
-            && let Some(fresh) = self.indexer.fresh().take_announced(document)
-        {
-            return Ok(fresh);
-        }
-        let content = self.parts.documents.content(&self.tenant, id).await?;
-        let (Some(document), Some(content)) = (document, content) else {
-            let nothing = DocumentChunks {
-                document: id.clone(),
-                title: String::new(),
-                source: String::new(),
-                tags: agent::filter::Tags::new(),
-                chunks: Vec::new(),
-            };
-            return Ok((nothing, Vec::new()));
-        };
-        let rules = Arc::clone(&self.rules);
-        let splitting = move || {
-            let extracted = extract::Extracted::from_bytes(&content)?;
-            Ok::<_, serde_json::Error>(reading::chunks(
-                &document,
-                &extracted,
-                &rules.split,
-                Want::Pieces,
-            ))
-        };
-        let broken = |source: Box<dyn std::error::Error + Send + Sync>| PortError::Broken {
-            what: "splitting a document",
-            source,
-        };
-        match tokio::task::spawn_blocking(splitting).await {
-            Ok(Ok(chunks)) => Ok(chunks),
-            Ok(Err(error)) => Err(broken(Box::new(error))),
-            Err(error) => Err(broken(Box::new(error))),
         }
     }
 }

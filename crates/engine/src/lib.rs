@@ -26,6 +26,7 @@ pub use cleanup::CleanupReport;
 pub use error::EngineError;
 pub use extract::Mapping;
 pub use following::{Following, WholeText};
+pub use indexing::Expected;
 pub use ingest::{Ingested, NewDocument, Outcome, too_large};
 pub use jobs::{Order, Upload};
 pub use knowledge::{Knowledge, Parts, Rules};

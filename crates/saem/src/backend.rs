@@ -13,7 +13,7 @@ use agent::ports::DocumentList;
 use anyhow::{Context, Result};
 use engine::keys::KeyOrder;
 use engine::search::SearchRequest;
-use engine::{EngineError, NewDocument, Order, Outcome, Upload};
+use engine::{EngineError, Expected, NewDocument, Order, Outcome, Upload};
 use server::api::wire::{
     CleanupBody, DocumentBody, DocumentsBody, JobBody, KeyBody, MintedBody, PassageBody,
     SearchBody, SectionBody, WorkState,
@@ -140,6 +140,17 @@ impl Backend<Installation> {
                 Ok(SearchBody { passages, warnings: answer.warnings })
             }
             Self::Remote(client) => client.search(&search).await,
+        }
+    }
+
+    /// Says how many documents are about to be taken in here.
+    pub(crate) fn expect(&self, documents: usize) -> Option<Expected> {
+        match self {
+            Self::Local(installation) => {
+                Some(installation.knowledge.expect(&TenantId::local(), documents))
+            }
+            // A server hears of each as it comes.
+            Self::Remote(_) => None,
         }
     }
 

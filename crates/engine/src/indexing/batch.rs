@@ -15,40 +15,72 @@ pub(super) struct Batch {
     pub(super) last: u64,
     pub(super) bytes: usize,
     pub(super) documents: Vec<DocumentChunks>,
-    /// What is to be embedded, each with the place of its document.
-    pub(super) pieces: Vec<(usize, Piece)>,
+    texts: Texts,
+    /// One of each text, once they are embedded.
+    vectors: Vec<Vec<f32>>,
 }
 
-/// Gives every chunk of a batch the vectors of its pieces.
+/// What is to be embedded. The chunks of a section have its headings in common, and each text is embedded once.
+#[derive(Default)]
+struct Texts {
+    places: HashMap<String, usize>,
+    /// Where each vector goes.
+    wanted: Vec<Wanted>,
+}
+
+struct Wanted {
+    document: usize,
+    chunk: usize,
+    text: usize,
+}
+
+impl Batch {
+    /// Takes in what a change brings.
+    pub(super) fn add(&mut self, sequence: u64, of: DocumentChunks, pieces: Vec<Piece>) {
+        self.last = sequence;
+        self.bytes += of.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>();
+        let document = self.documents.len();
+        self.documents.push(of);
+        let Texts { places, wanted } = &mut self.texts;
+        for Piece { chunk, text } in pieces {
+            let next = places.len();
+            let text = *places.entry(text).or_insert(next);
+            wanted.push(Wanted { document, chunk, text });
+        }
+    }
+
+    /// Vectors that it will have.
+    pub(super) fn pieces(&self) -> usize {
+        self.texts.wanted.len()
+    }
+
+    /// Gives every chunk the vectors of its pieces.
+    pub(super) fn hand_out(&mut self) {
+        for Wanted { document, chunk, text } in std::mem::take(&mut self.texts.wanted) {
+            let of = self.documents.get_mut(document).and_then(|of| of.chunks.get_mut(chunk));
+            if let (Some(of), Some(vector)) = (of, self.vectors.get(text)) {
+                of.vectors.push(vector.clone());
+            }
+        }
+        self.vectors = Vec::new();
+    }
+}
+
+/// Has the texts of a batch embedded.
 pub(super) async fn embed(
     embedder: Option<&Arc<dyn Embedder>>,
     batch: Option<Batch>,
 ) -> Result<Option<Batch>, PortError> {
     let Some(mut batch) = batch else { return Ok(None) };
-    let Some(embedder) = embedder else { return Ok(Some(batch)) };
-    // The chunks of a section have its headings in common, and each text is embedded once.
-    let mut known: HashMap<String, usize> = HashMap::new();
-    let mut places = Vec::with_capacity(batch.pieces.len());
-    for (document, piece) in std::mem::take(&mut batch.pieces) {
-        let next = known.len();
-        places.push((document, piece.chunk, *known.entry(piece.text).or_insert(next)));
-    }
-    let mut texts = vec![String::new(); known.len()];
-    for (text, place) in known {
+    let places = std::mem::take(&mut batch.texts.places);
+    let Some(embedder) = embedder.filter(|_| !places.is_empty()) else { return Ok(Some(batch)) };
+    let mut texts = vec![String::new(); places.len()];
+    for (text, place) in places {
         if let Some(slot) = texts.get_mut(place) {
             *slot = text;
         }
     }
-    if texts.is_empty() {
-        return Ok(Some(batch));
-    }
-    let vectors = embedder.embed(&texts, EmbedFor::Passage).await?;
-    for (document, chunk, text) in places {
-        let of = batch.documents.get_mut(document).and_then(|of| of.chunks.get_mut(chunk));
-        if let (Some(of), Some(vector)) = (of, vectors.get(text)) {
-            of.vectors.push(vector.clone());
-        }
-    }
+    batch.vectors = embedder.embed(&texts, EmbedFor::Passage).await?;
     Ok(Some(batch))
 }
 
@@ -81,22 +113,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_text_that_chunks_have_in_common_is_embedded_once_and_each_has_its_vector() {
-        let piece =
-            |document, chunk, text: &str| (document, Piece { chunk, text: text.to_owned() });
-        let batch = Batch {
-            documents: vec![document(2), document(1)],
-            pieces: vec![
-                piece(0, 0, "a"),
-                piece(0, 0, "heading"),
-                piece(0, 1, "bcd"),
-                piece(0, 1, "heading"),
-                piece(1, 0, "heading"),
-            ],
-            ..Batch::default()
-        };
+        let piece = |chunk, text: &str| Piece { chunk, text: text.to_owned() };
+        let mut batch = Batch::default();
+        let first = [piece(0, "a"), piece(0, "heading"), piece(1, "bcd"), piece(1, "heading")];
+        batch.add(1, document(2), first.into());
+        batch.add(2, document(1), vec![piece(0, "heading")]);
+        assert_eq!((batch.last, batch.pieces()), (2, 5));
         let lengths = Arc::new(Lengths::default());
         let embedder: Arc<dyn Embedder> = Arc::clone(&lengths) as _;
-        let batch = embed(Some(&embedder), Some(batch)).await.unwrap().unwrap();
+        let mut batch = embed(Some(&embedder), Some(batch)).await.unwrap().unwrap();
+        batch.hand_out();
         assert_eq!(lengths.asked(), ["a", "heading", "bcd"]);
         let vectors = |of: &DocumentChunks| -> Vec<_> {
             of.chunks.iter().map(|chunk| chunk.vectors.concat()).collect()

@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::GATHERING_MAX;
+use super::{GATHERING_MAX, STAGE_BYTES};
 
 /// Bytes of text in one commit: large enough that its fixed cost does not count, and small enough that the last one
 /// of many is not waited for long, with one processor idle.
 const COMMIT_BYTES_MAX: usize = 8 << 20;
+
+/// The last commit of a load is waited for with one processor idle, so it is to be a small one: when no more is to come than a
+/// third of what is there, this is committed beside it. For less than this it is not worth a commit.
+const LAST_SHARE: usize = 3;
+const LAST_BYTES_MIN: usize = STAGE_BYTES / 2;
 
 /// While more is coming, so many times as long as the last commit took is spent on gathering: a tenth of the time
 /// goes into commits at most, however large the index is.
@@ -18,7 +23,8 @@ const GATHERING_PER_COMMIT: u32 = 10;
 pub(super) struct Staged {
     /// The last change in it.
     pub(super) last: u64,
-    pub(super) bytes: usize,
+    documents: usize,
+    bytes: usize,
     /// When it is committed even if more is coming.
     pub(super) until: Instant,
 }
@@ -27,28 +33,64 @@ impl Staged {
     /// From now on, after a commit that took so long.
     pub(super) fn after(commit: Duration) -> Self {
         let gathering = GATHERING_MAX.max(commit * GATHERING_PER_COMMIT);
-        Self { last: 0, bytes: 0, until: Instant::now() + gathering }
+        Self { last: 0, documents: 0, bytes: 0, until: Instant::now() + gathering }
     }
 
-    /// Whether it is time for a commit even if more is coming.
-    pub(super) fn is_full(&self) -> bool {
-        self.bytes >= COMMIT_BYTES_MAX || Instant::now() >= self.until
+    /// With so many documents more, up to this change.
+    pub(super) fn add(&mut self, documents: usize, bytes: usize, last: u64) {
+        self.documents += documents;
+        self.bytes += bytes;
+        self.last = last;
+    }
+
+    /// Whether it is time for a commit, as so many documents are known to be still to come.
+    pub(super) fn is_full(&self, coming: usize) -> bool {
+        // They will be about as long as the others.
+        let coming_bytes = (self.bytes / self.documents.max(1)).saturating_mul(coming);
+        self.bytes >= COMMIT_BYTES_MAX
+            || (LAST_BYTES_MIN..=self.bytes / LAST_SHARE).contains(&coming_bytes)
+            || Instant::now() >= self.until
     }
 }
 
 /// How far an index has come.
 #[derive(Default)]
 pub(super) struct Filled {
-    /// The last change that shows.
-    pub(super) applied: u64,
     pub(super) staged: Option<Staged>,
     /// How long the last commit took.
     pub(super) commit: Duration,
 }
 
-impl Filled {
-    /// The last change that is in it or readied.
-    pub(super) fn seen(&self) -> u64 {
-        self.staged.as_ref().map_or(self.applied, |staged| staged.last)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT_BYTES: usize = 4 << 10;
+
+    /// Whether so much that is staged is committed, where so much is still to come.
+    fn is_full(bytes: usize, coming_bytes: usize) -> bool {
+        let mut staged = Staged::after(Duration::ZERO);
+        staged.add(bytes / DOCUMENT_BYTES, bytes, 1);
+        staged.is_full(coming_bytes / DOCUMENT_BYTES)
+    }
+
+    #[test]
+    fn a_commit_is_of_so_much_or_leaves_a_small_one_for_the_end() {
+        const MIB: usize = 1 << 20;
+        for (bytes, coming, expected) in [
+            (8 * MIB, 0, true),
+            (8 * MIB, 40 * MIB, true),
+            (6 * MIB, 40 * MIB, false),
+            (6 * MIB, 3 * MIB, false),
+            (6 * MIB, 2 * MIB, true),
+            (6 * MIB, MIB, true),
+            // So little is better committed with the rest.
+            (6 * MIB, MIB / 4, false),
+            (6 * MIB, 0, false),
+            (MIB, MIB / 2, false),
+            (0, 0, false),
+        ] {
+            assert_eq!(is_full(bytes, coming), expected, "{bytes} are there, {coming} are to come");
+        }
     }
 }

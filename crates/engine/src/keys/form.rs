@@ -8,6 +8,8 @@ use agent::ports::{Entropy, PortError};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::reading::sha256_hex;
+
 /// Every key starts with this, so that people and scanners know one when they see it.
 const MARK: &str = "saem_";
 
@@ -99,7 +101,7 @@ pub fn matching(known: Option<ApiKey>, secret: &str) -> Option<ApiKey> {
 }
 
 fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256_hex(&[text.as_bytes()])
 }
 
 fn checksum(body: &str) -> String {

@@ -22,7 +22,7 @@ use crate::output::Output;
 use crate::wiring::Installation;
 
 /// Documents on their way at the same time: enough to share commits.
-const AT_ONCE: usize = 128;
+const AT_ONCE: usize = 256;
 
 /// Bytes of documents on their way at the same time, in KiB: what is held in memory.
 const AT_ONCE_KIBIBYTES: u32 = 128 << 10;
@@ -76,8 +76,11 @@ pub(crate) async fn run(config: Config, args: &args::Ingest, output: &Output) ->
     let (inputs, paths): (Vec<&str>, Vec<&str>) = paths.into_iter().partition(|path| *path == "-");
     let roots = Roots::of(&paths)?;
     let watch = args.watch.then(|| Watch::start(roots.clone())).transpose()?;
-    let files = roots.files()?;
-    let opened = Backend::open(&config).await?;
+    // Folders are walked while the data folder is opened.
+    let walked = roots.clone();
+    let walking = tokio::task::spawn_blocking(move || walked.files());
+    let (files, opened) = tokio::join!(walking, Backend::open(&config));
+    let (files, opened) = (files??, opened?);
     let backend = &opened;
     let mut report = Report::default();
     if !inputs.is_empty() {
@@ -133,6 +136,7 @@ pub(crate) async fn load_files(
     report: &mut Report,
 ) {
     let bar = output.progress(files.len() as u64, "files");
+    let mut expected = backend.expect(files.len());
     let room = &Semaphore::new(AT_ONCE_KIBIBYTES as usize);
     let loading = files.into_iter().map(|file| async move {
         let outcome = load_file(backend, manner, &file, room).await;
@@ -141,6 +145,9 @@ pub(crate) async fn load_files(
     let mut loading = futures_util::stream::iter(loading).buffer_unordered(AT_ONCE);
     while let Some((source, outcome)) = loading.next().await {
         note(report, source, outcome);
+        if let Some(expected) = &mut expected {
+            expected.one_less();
+        }
         bar.inc(1);
         bar.set_message(format!("{} chunks · {} failed", report.chunks, report.failed.len()));
     }
