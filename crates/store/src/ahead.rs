@@ -12,14 +12,18 @@ use agent::turn::TurnRecord;
 use redb::{ReadTransaction, WriteTransaction};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use crate::log::{Found, Log};
-use crate::tables::{self, LOGGED, from_row, to_row, written};
+use crate::tables::{self, LOGGED, add_row, from_row, written};
 use crate::{ledger, sessions};
 
 /// Writes that wait for the tables: enough that a commit of them costs each little, and few enough that a start after a
 /// crash, which does them first, is not held up. They fit into the log.
 pub(crate) const WAITING_MAX: usize = 256;
+
+/// About what an entry takes besides the session and the turn.
+const ENTRY_BYTES: usize = 1024;
 
 /// Sessions that are remembered after the tables have them: whoever asked last mostly asks next.
 const SETTLED_MAX: usize = 256;
@@ -107,7 +111,10 @@ impl SessionWrite {
             now: self.now,
             expires_at: self.expires_at,
         };
-        to_row(&(&self.tenant, entry))
+        let texts = self.turn.as_ref().map_or(0, |turn| turn.record.get().len());
+        let mut row = Vec::with_capacity(self.written.get().len() + texts + ENTRY_BYTES);
+        add_row(&mut row, &(&self.tenant, entry))?;
+        Ok(row)
     }
 
     /// Reads an entry of the log.
@@ -128,6 +135,8 @@ pub(crate) struct Ahead {
     waiting: Vec<Arc<SessionWrite>>,
     /// The number of the last entry.
     last: u64,
+    /// Until when the disk counts as having room, without another look at it.
+    pub(crate) has_room_until: Option<Instant>,
 }
 
 /// What a batch of writes comes to.
@@ -141,7 +150,7 @@ pub(crate) struct Accepted {
 impl Ahead {
     /// Without a log.
     pub(crate) fn none() -> Self {
-        Self { log: None, waiting: Vec::new(), last: 0 }
+        Self { log: None, waiting: Vec::new(), last: 0, has_room_until: None }
     }
 
     /// A log as it was opened, with what a process that was killed has left in it.
@@ -151,7 +160,7 @@ impl Ahead {
         if waiting.is_empty() {
             log.begin_anew();
         }
-        Ok(Self { log: Some(log), waiting, last: found.last })
+        Ok(Self { log: Some(log), waiting, last: found.last, has_room_until: None })
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -9,7 +9,7 @@ use agent::ports::{
     KeepSession, KeptSession, Later, Page, RECORDS_MAX, SAID_MAX, SessionLine, Sessions,
 };
 use agent::turn::{TurnId, TurnRecord};
-use redb::{ReadTransaction, ReadableTable, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable, Table, WriteTransaction};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
@@ -364,14 +364,31 @@ fn add_turns<'a>(
     if let Some(number) = surplus_at {
         let first_kept = (number + 1).saturating_sub(SAID_MAX as u64);
         said.retain_in((tenant, session, 0)..(tenant, session, first_kept), |_, _| false)?;
-        let own = (tenant, session, "")..(tenant, session, LAST);
-        let count = records.range(own.clone())?.count();
-        let surplus = count.saturating_sub(RECORDS_MAX);
-        let mut place = 0;
-        records.retain_in(own, |_, _| {
-            place += 1;
-            place > surplus
-        })?;
+        let_go(&mut records, (tenant, session), number)?;
+    }
+    Ok(())
+}
+
+/// The number of a turn, of all that is kept of it.
+#[derive(Deserialize)]
+struct Numbered {
+    number: u64,
+}
+
+/// Lets go of the oldest records of a session that has come to the turn of this number. They follow each other without a gap,
+/// so the first says how many there are: to count them is to read them.
+fn let_go(
+    records: &mut Table<'_, (&str, &str, &str), &[u8]>,
+    (tenant, session): (&str, &str),
+    number: u64,
+) -> Result<(), redb::Error> {
+    let own = (tenant, session, "")..(tenant, session, LAST);
+    let Some(oldest) = records.range(own.clone())?.next() else { return Ok(()) };
+    let Numbered { number: oldest } = from_row(oldest?.1.value())?;
+    let surplus = (number + 1).saturating_sub(oldest).saturating_sub(RECORDS_MAX as u64);
+    let surplus = usize::try_from(surplus).unwrap_or(usize::MAX);
+    for gone in records.extract_from_if(own, |_, _| true)?.take(surplus) {
+        gone?;
     }
     Ok(())
 }
@@ -428,3 +445,6 @@ fn page(
     }
     Ok(Page { items, next: None })
 }
+
+#[cfg(test)]
+mod tests;

@@ -117,9 +117,19 @@ pub(crate) const ENTRIES: TableDefinition<&str, (u64, &[u8])> = TableDefinition:
 /// Identifier → what the checks of the agent have found.
 pub(crate) const ENTRY_HEALTH: TableDefinition<&str, &[u8]> = TableDefinition::new("entry_health");
 
+/// What most rows take.
+const ROW_BYTES: usize = 128;
+
 /// A row as bytes. Only a map with keys that are no text could fail, and no row has one.
 pub(crate) fn to_row<T: Serialize>(value: &T) -> Result<Vec<u8>, redb::Error> {
-    serde_json::to_vec(value).map_err(|error| redb::Error::Corrupted(error.to_string()))
+    let mut row = Vec::with_capacity(ROW_BYTES);
+    add_row(&mut row, value)?;
+    Ok(row)
+}
+
+/// Writes a value behind what stands in `row`.
+pub(crate) fn add_row<T: Serialize>(row: &mut Vec<u8>, value: &T) -> Result<(), redb::Error> {
+    serde_json::to_writer(row, value).map_err(|error| redb::Error::Corrupted(error.to_string()))
 }
 
 /// A value as JSON that can stand in several rows.

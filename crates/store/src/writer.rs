@@ -35,6 +35,9 @@ const CROWD_WAIT: Duration = Duration::from_millis(6);
 /// take about as long.
 const QUICK_MICROS: u64 = 300;
 
+/// How long the disk counts as having room for turns after a look at it.
+const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_millis(100);
+
 /// How the writer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
@@ -139,7 +142,9 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&WriteTransaction) -> Result<T, redb::Error> + Send + 'static,
     {
-        let Some(alone) = self.desk.alone() else {
+        // Who shares tasks with other threads leaves them to these and waits for the disk; a strand's tasks have nobody else.
+        let can_wait = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+        let Some(alone) = can_wait.then(|| self.desk.alone()).flatten() else {
             return self.write(work).await;
         };
         let mut once = Once::new(work);
@@ -268,23 +273,19 @@ impl Desk {
         self.shared.load(Ordering::Acquire) >= CROWD
     }
 
-    /// None when somebody else is writing or about to, or when no other thread could do this one's tasks meanwhile.
+    /// None when somebody else is writing or about to.
     fn alone(&self) -> Option<Alone<'_>> {
-        let may_wait = Handle::try_current()
-            .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
-        let is_mine = may_wait
-            && !self.is_crowded()
+        let is_mine = !self.is_crowded()
             && self.under_way.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_ok();
         // Not `then_some`: what is made and let go gives back a right that was not had.
         is_mine.then(|| Alone { desk: self })
     }
 
-    /// Has a session in the log, on the thread that asks; none where it is better left to the writer's. A worker that waits
-    /// for a quick disk is gone for as long as for a search, and the other workers have its tasks.
+    /// Has a session in the log, on the thread that asks; none where it is better left to the writer's. A thread that waits
+    /// for a quick disk is gone for as long as for a search.
     fn keep_here(&self, write: &Arc<SessionWrite>) -> Option<KeptHere> {
         let is_quick = (1..=QUICK_MICROS).contains(&self.log_micros.load(Ordering::Relaxed));
-        let others = || Handle::try_current().is_ok_and(|here| here.metrics().num_workers() > 1);
-        if !is_quick || !others() {
+        if !is_quick {
             return None;
         }
         let _alone = self.alone()?;
@@ -357,7 +358,7 @@ impl Desk {
         ahead: &mut Ahead,
         writes: &[Arc<SessionWrite>],
     ) -> Result<Option<Vec<bool>>, Failure> {
-        self.may_write()?;
+        self.may_log(ahead)?;
         let Some(log) = &mut ahead.log else { return Ok(None) };
         let accepted = self.file.with(|database| {
             self.known.accept(writes, |write| in_tables(&database.begin_read()?, write))
@@ -408,10 +409,26 @@ impl Desk {
     }
 
     fn may_write(&self) -> Result<(), Failure> {
-        if let Health::Broken(why) = &*self.tell.borrow() {
-            return Err(Failure::Broken(why.clone()));
-        }
+        self.is_whole()?;
         if self.file.has_room() { Ok(()) } else { Err(Failure::Full) }
+    }
+
+    /// The same for the log, which has its room already: each entry need not look for more.
+    fn may_log(&self, ahead: &mut Ahead) -> Result<(), Failure> {
+        let now = Instant::now();
+        if ahead.has_room_until.is_some_and(|until| now < until) {
+            return self.is_whole();
+        }
+        self.may_write()?;
+        ahead.has_room_until = Some(now + LOOK_FOR_ROOM_EVERY);
+        Ok(())
+    }
+
+    fn is_whole(&self) -> Result<(), Failure> {
+        match &*self.tell.borrow() {
+            Health::Broken(why) => Err(Failure::Broken(why.clone())),
+            Health::Well | Health::Full => Ok(()),
+        }
     }
 
     /// Commits what is in the log and, behind it, what `run` writes.
