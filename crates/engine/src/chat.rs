@@ -332,7 +332,7 @@ impl Copilot {
         let is_end_alone = Arc::new(AtomicBool::new(false));
         let run = Run::new(self.clone(), asked, question.told, tell, Arc::clone(&is_end_alone));
         let span = telemetry::turn(tenant.as_str(), turn.session.as_str(), &turn.to_string());
-        self.parts.tasks.spawn(run.run().instrument(span));
+        self.parts.tasks.spawn_here(run.run().instrument(span));
         Ok(Asking { turn, events, is_end_alone })
     }
 

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -11,16 +12,26 @@ use tokio_util::task::TaskTracker;
 pub struct Tasks {
     tracker: TaskTracker,
     stop: CancellationToken,
+    /// Where this value was made: the threads for what goes on by itself.
+    home: Option<Handle>,
 }
 
 impl Tasks {
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self { home: Handle::try_current().ok(), ..Self::default() }
     }
 
     /// Runs `task` until it ends by itself; it should watch [`Self::stopping`].
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        match &self.home {
+            Some(home) => self.tracker.spawn_on(task, home),
+            None => self.tracker.spawn(task),
+        };
+    }
+
+    /// As [`Self::spawn`], on the threads of whoever calls: for what somebody there waits for.
+    pub fn spawn_here(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn(task);
     }
 

@@ -7,7 +7,8 @@ use bytes::Bytes;
 
 pub use jsonwebtoken::Algorithm;
 
-pub use crate::listen::{Drained, Tls, TlsError};
+use crate::listen::OpenStrands;
+pub use crate::listen::{Drained, Strands, Tls, TlsError};
 pub use crate::networks::{PathNetworks, PathNetworksError};
 
 use crate::gate::{Gate, GateError};
@@ -72,6 +73,7 @@ pub struct Parts {
 pub struct Server {
     shared: Arc<Shared>,
     router: Router,
+    strands: OpenStrands,
 }
 
 /// What every request of a server shares.
@@ -113,6 +115,12 @@ impl Server {
             limits,
         });
         let router = table.router(&shared, state);
-        Ok(Self { shared, router })
+        Ok(Self { shared, router, strands: OpenStrands::default() })
+    }
+
+    /// Serves connections in strands from now on, instead of where its listeners are.
+    #[must_use]
+    pub fn in_strands(self, strands: &Strands) -> Self {
+        Self { strands: strands.open(), ..self }
     }
 }

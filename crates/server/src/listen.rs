@@ -18,7 +18,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,15 +31,19 @@ use crate::body::holding;
 use crate::cors::{self, ForeignPage};
 use crate::gate::seal;
 use crate::guard::{Peer, RouteLabel, Shutdown};
+use crate::listen::http2::Spawner;
 use crate::listen::timed::{Phase, Timed};
 use crate::networks;
 use crate::problem::{Problem, Refusal};
 use crate::quota::{Counts, Held, neighbourhood};
 
 mod http2;
+mod strands;
 mod timed;
 mod tls;
 
+pub(crate) use self::strands::OpenStrands;
+pub use self::strands::Strands;
 pub use self::tls::{Tls, TlsError};
 
 /// How long to wait when the system has no room for another connection.
@@ -97,6 +102,7 @@ impl Server {
     ) -> Drained {
         let (tasks, sockets) = (TaskTracker::new(), TaskTracker::new());
         let ending = Ending { drain: shutdown, cut: CancellationToken::new() };
+        let spawner = Spawner { tasks: tasks.clone(), threads: Handle::current() };
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -108,16 +114,29 @@ impl Server {
                     let Some(seat) = self.seat(peer.ip()) else { continue };
                     let _ = stream.set_nodelay(true);
                     let (server, ending) = (self.clone(), ending.clone());
-                    let held = (seat, sockets.token());
-                    let (spawner, tls) = (tasks.clone(), tls.clone());
-                    tasks.spawn(async move {
+                    let (spawner, tls) = (spawner.clone(), tls.clone());
+                    let greet = move |stream, held| async move {
                         match tls {
                             None => server.greet(stream, peer, held, ending, &spawner).await,
                             Some(tls) => {
                                 server.greet_tls(&tls, stream, peer, held, ending, &spawner).await;
                             }
                         }
-                    });
+                    };
+                    let token = sockets.token();
+                    match self.strands.take() {
+                        None => _ = tasks.spawn(greet(stream, (seat, token, None))),
+                        Some((strand, place)) => {
+                            // It is watched where it was made, and from now on where it is served.
+                            let Ok(stream) = stream.into_std() else { continue };
+                            let serve = async move {
+                                if let Ok(stream) = TcpStream::from_std(stream) {
+                                    greet(stream, (seat, token, Some(place))).await;
+                                }
+                            };
+                            tasks.spawn_on(serve, strand);
+                        }
+                    }
                 }
                 Err(error) => self.not_accepted(&error).await,
             }

@@ -59,7 +59,7 @@ impl Copilot {
             return;
         }
         let copilot = self.clone();
-        self.parts.tasks.spawn(async move {
+        self.parts.tasks.spawn_here(async move {
             let stopping = copilot.parts.tasks.stopping();
             loop {
                 tokio::select! {

@@ -26,7 +26,7 @@ use server::limits::{Limits, Rate};
 use server::mcp::{self, Mcp};
 use server::metrics::{ChatMetrics, Metrics};
 use server::routes::{Access, Table};
-use server::{Parts, Server, Settings};
+use server::{Parts, Server, Settings, Strands};
 use store::{Health, Store};
 use tokio_util::sync::CancellationToken;
 
@@ -42,6 +42,9 @@ use crate::wiring::{self, Installation, copilot};
 
 /// A port that nobody has, on this machine alone.
 const ANY_PORT: &str = "127.0.0.1:0";
+
+/// Threads of a strand for what takes a moment: more than look-ups of names may hold up together, which leaves one to others.
+const WORKING_THREADS_PER_STRAND: usize = 4;
 
 /// Requests of a kit in a minute: it runs on this machine, and nobody else is served.
 const KIT_REQUESTS_PER_MINUTE_MAX: u32 = 600_000;
@@ -197,7 +200,10 @@ async fn run(
         catalogue: catalogue.clone(),
         wired: &wired,
     };
-    let server = server(&config, &installation, identity, metrics, ways)?;
+    // They end last: when nobody goes on with what a request has begun.
+    let strands = Strands::start(crate::processors(), WORKING_THREADS_PER_STRAND)
+        .context("the threads of the server cannot be started")?;
+    let server = server(&config, &installation, identity, metrics, ways)?.in_strands(&strands);
     let Door { listener, own_listener, tls, announced, .. } = door;
     take_up(&installation, &copilot, &wired, &research).await?;
     let stop = CancellationToken::new();

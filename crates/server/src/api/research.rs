@@ -234,7 +234,7 @@ async fn talk(
     let watching = api.research.watch(&caller, id, query.after).await?;
     let (research, principal, case) = (api.research.clone(), caller.0, query.case);
     let visit = Visit { research, principal, id, watching, case, shutdown, standing };
-    api.tasks.spawn(visit.talk(opening));
+    api.tasks.spawn_here(visit.talk(opening));
     Ok(answer)
 }
 

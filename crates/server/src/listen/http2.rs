@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
@@ -30,19 +31,24 @@ const STREAMS_MAX: u32 = 100;
 const PING_EVERY: Duration = Duration::from_secs(20);
 const PONG_MAX: Duration = Duration::from_secs(20);
 
-/// Spawns what a connection needs besides itself where the listener waits for it.
+/// Spawns what a connection needs besides itself where the listener waits for it, on the threads of the listener: one
+/// connection of HTTP/2 may carry what a whole company asks.
 #[derive(Clone)]
-struct Tracked(TaskTracker);
+pub(super) struct Spawner {
+    pub(super) tasks: TaskTracker,
+    pub(super) threads: Handle,
+}
 
-impl<F> Executor<F> for Tracked
+impl<F> Executor<F> for Spawner
 where
     F: Future + Send + 'static,
     F::Output: Send,
 {
     fn execute(&self, future: F) {
-        self.0.spawn(async move {
+        let task = async move {
             future.await;
-        });
+        };
+        self.tasks.spawn_on(task, &self.threads);
     }
 }
 
@@ -54,7 +60,7 @@ impl Server {
         peer: SocketAddr,
         held: H,
         ending: Ending,
-        tasks: &TaskTracker,
+        spawner: &Spawner,
     ) where
         H: Send + Unpin + 'static,
     {
@@ -65,7 +71,7 @@ impl Server {
         };
         match peeked {
             Ok(Ok(count)) if first.get(..count) == Some(BEGINNING) => {
-                self.converse_http2(stream, peer, held, ending, tasks).await;
+                self.converse_http2(stream, peer, held, ending, spawner).await;
             }
             Ok(Ok(_)) => self.converse(stream, peer, held, ending).await,
             // Nothing came, or nobody is there any more.
@@ -79,7 +85,7 @@ impl Server {
         peer: SocketAddr,
         held: H,
         ending: Ending,
-        tasks: &TaskTracker,
+        spawner: &Spawner,
     ) where
         IO: AsyncRead + AsyncWrite + Send + Unpin + 'static,
         H: Send + Unpin + 'static,
@@ -96,7 +102,7 @@ impl Server {
             }
         });
         let heads_max = u32::try_from(self.shared.limits.head_bytes_max).unwrap_or(u32::MAX);
-        let connection = http2::Builder::new(Tracked(tasks.clone()))
+        let connection = http2::Builder::new(spawner.clone())
             .timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS_MAX)
             .max_header_list_size(heads_max)

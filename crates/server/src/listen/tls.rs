@@ -12,9 +12,9 @@ use rustls::{RootCertStore, ServerConfig};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use tokio_util::task::TaskTracker;
 
 use super::Ending;
+use super::http2::Spawner;
 use crate::Server;
 
 /// What clients may speak, the better first: gRPC needs the first.
@@ -80,7 +80,7 @@ impl Server {
         peer: SocketAddr,
         held: H,
         ending: Ending,
-        tasks: &TaskTracker,
+        spawner: &Spawner,
     ) where
         H: Send + Unpin + 'static,
     {
@@ -95,7 +95,7 @@ impl Server {
             Err(_) => return,
         };
         if stream.get_ref().1.alpn_protocol() == PROTOCOLS.first().copied() {
-            self.converse_http2(stream, peer, held, ending, tasks).await;
+            self.converse_http2(stream, peer, held, ending, spawner).await;
         } else {
             self.converse(stream, peer, held, ending).await;
         }

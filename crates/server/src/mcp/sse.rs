@@ -138,7 +138,7 @@ impl Streams {
         let (mcp, tasks) = (self.mcp.clone(), &self.mcp.shared.tasks);
         let ended = CancellationToken::new();
         let (end, stopping) = (ended.clone(), tasks.stopping());
-        tasks.spawn(async move {
+        tasks.spawn_here(async move {
             let (input, output) = tokio::io::split(theirs);
             let talking = mcp.converse(principal, input, output);
             let passing = async {

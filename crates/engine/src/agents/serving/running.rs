@@ -144,7 +144,7 @@ impl Labour {
 impl Running {
     fn go_on(self, labour: Labour) {
         let spawner = self.service.inner.parts.spawner.clone();
-        spawner.spawn(self.run(labour, spawner.stopping()));
+        spawner.spawn_here(self.run(labour, spawner.stopping()));
     }
 
     async fn run(mut self, mut labour: Labour, stopping: CancellationToken) {
