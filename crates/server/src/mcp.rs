@@ -1,6 +1,7 @@
 //! Saem as an MCP server: one set of offers behind HTTP, the older HTTP+SSE and stdio, in both eras of the protocol.
 
 mod conformance;
+mod early;
 mod handler;
 mod http;
 mod knowledge;
@@ -26,6 +27,7 @@ use engine::tasks::Tasks;
 use rmcp::model::{Icon, Implementation, MetaObject, ServerCapabilities, ServerConfig};
 use serde_json::json;
 
+use self::early::Piped;
 use self::handler::{Handler, Whose};
 use self::http::Endpoint;
 use self::knowledge::Own;
@@ -119,8 +121,8 @@ impl Mcp {
     }
 
     /// A handler for one connection of somebody who is known beforehand.
-    fn handler_of(&self, principal: Principal) -> Handler {
-        Handler::new(Arc::clone(&self.shared), Whose::Fixed(principal))
+    fn handler_of(&self, principal: Principal) -> Piped {
+        Piped(Handler::new(Arc::clone(&self.shared), Whose::Fixed(principal)))
     }
 }
 

@@ -21,9 +21,11 @@ use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::guard::{Caller, Shutdown, scope_name};
+use crate::mcp::Shared;
+use crate::mcp::early::Early;
+use crate::mcp::listening::{self, Sources};
 use crate::mcp::offer::{Asked, Completing, Offer, Part};
 use crate::mcp::tasks::{Deferred, no_task};
-use crate::mcp::{Shared, listening};
 
 /// Entries of one page of a list.
 const PAGE: usize = 100;
@@ -79,6 +81,15 @@ impl Handler {
     fn asked(&self, context: RequestContext<RoleServer>) -> Result<Asked, ErrorData> {
         let principal = self.principal(&context.extensions)?;
         Ok(Asked { principal, context })
+    }
+
+    /// What the caller is to be told from now on.
+    pub(super) async fn early(
+        &self,
+        extensions: &rmcp::model::Extensions,
+    ) -> Result<Early, ErrorData> {
+        let principal = self.principal(extensions)?;
+        Ok(Early::open(&self.shared.offers, &principal.tenant).await)
     }
 
     fn owner_of(&self, uri: &str) -> Result<&Arc<dyn Offer>, ErrorData> {
@@ -394,13 +405,13 @@ impl ServerHandler for Handler {
             peer: context.peer.clone(),
             watched: Arc::clone(&self.watched),
         };
-        let (shared, ended) = (Arc::clone(&self.shared), self.ended.clone());
-        let stopping = self.shared.tasks.stopping();
+        let sources = Sources::open(&self.shared.offers, &principal.tenant).await;
+        let (ended, stopping) = (self.ended.clone(), self.shared.tasks.stopping());
         self.shared.tasks.spawn(async move {
             tokio::select! {
                 () = ended.cancelled() => {}
                 () = stopping.cancelled() => {}
-                () = listening::tell(&shared.offers, &principal.tenant, &told) => {}
+                () = listening::tell(sources, &told) => {}
             }
         });
     }
@@ -418,8 +429,8 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let principal = self.principal(&context.request_context().extensions)?;
         let told = listening::Told::Subscription(context.sink().clone());
+        let sources = Early::take_from(&context.request_context().extensions);
         // Over HTTP streams end before all else does: a client then knows that it should come again.
         let parts = context.request_context().extensions.get::<Parts>();
         let shutdown = parts.and_then(|parts| parts.extensions.get::<Shutdown>());
@@ -428,7 +439,7 @@ impl ServerHandler for Handler {
         tokio::select! {
             () = context.cancelled() => {}
             () = stopping.cancelled() => {}
-            () = listening::tell(&self.shared.offers, &principal.tenant, &told) => {}
+            () = listening::tell(sources, &told) => {}
         }
         Ok(())
     }

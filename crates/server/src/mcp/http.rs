@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use ::http::request::Parts;
 use ::http::{HeaderMap, Method, StatusCode};
 use agent::identity::{Principal, Scope};
 use agent::ports::{Entropy, PortError};
@@ -27,6 +28,7 @@ use crate::events::Pulse;
 use crate::guard::{Caller, Shutdown, Standing};
 use crate::identity::jwt::MCP_PATH;
 use crate::input;
+use crate::mcp::early::{Early, LISTEN};
 use crate::mcp::handler::{Handler, Whose};
 use crate::mcp::lists::{ListAsked, Lists};
 use crate::mcp::{Mcp, Shared};
@@ -83,7 +85,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(mcp: &Mcp) -> Vec<Route<S>> {
 
 /// What stands behind `/mcp`.
 pub(super) struct Endpoint {
-    service: StreamableHttpService<Handler, LocalSessionManager>,
+    pub(super) service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     shared: Arc<Shared>,
     lists: Lists,
@@ -139,6 +141,9 @@ impl Endpoint {
                 return Err(server.identity.challenged(problem, &[Scope::Read, scope], MCP_PATH));
             }
             self.check_room(&parts.headers).await?;
+            if head.as_ref().is_some_and(|head| head.method == LISTEN) {
+                self.bring_along(&mut parts, &caller).await;
+            }
             let list = head.and_then(|head| ListAsked::read(&parts.headers, head.method, &bytes));
             (bytes, list)
         } else {
@@ -174,6 +179,12 @@ impl Endpoint {
         let unbuffered = HeaderName::from_static("x-accel-buffering");
         answer.headers_mut().insert(unbuffered, HeaderValue::from_static("no"));
         Ok(answer.map(|body| watched(body, standing, shutdown, goodbye_max)))
+    }
+
+    /// Gives a request to listen what it is to be told of.
+    pub(super) async fn bring_along(&self, parts: &mut Parts, caller: &Principal) {
+        let early = Early::open(&self.shared.offers, &caller.tenant).await;
+        parts.extensions.insert(early);
     }
 
     /// What a call needs that its caller does not have. It is looked for before the call is made, so that the answer can

@@ -22,18 +22,29 @@ pub(super) enum Told {
     Subscription(SubscriptionSink),
 }
 
-/// Tells everything that happens until the client is gone.
-pub(super) async fn tell(offers: &[Arc<dyn Offer>], tenant: &TenantId, told: &Told) {
-    let mut sources = Vec::new();
-    for offer in offers {
-        if let Some(knowledge) = offer.knowledge() {
-            match knowledge.follow(tenant).await {
-                Ok(following) => sources.push(Source::Documents(Box::new(following))),
-                Err(error) => tracing::warn!(%error, "a client hears nothing of documents"),
+/// What is told to a client: everything that happens after this value was made.
+#[derive(Default)]
+pub(super) struct Sources(Vec<Source>);
+
+impl Sources {
+    pub(super) async fn open(offers: &[Arc<dyn Offer>], tenant: &TenantId) -> Self {
+        let mut sources = Vec::new();
+        for offer in offers {
+            sources.extend(offer.news().map(Source::News));
+            if let Some(knowledge) = offer.knowledge() {
+                match knowledge.follow(tenant).await {
+                    Ok(following) => sources.push(Source::Documents(Box::new(following))),
+                    Err(error) => tracing::warn!(%error, "a client hears nothing of documents"),
+                }
             }
         }
-        sources.extend(offer.news().map(Source::News));
+        Self(sources)
     }
+}
+
+/// Tells everything that happens until the client is gone.
+pub(super) async fn tell(sources: Sources, told: &Told) {
+    let Sources(mut sources) = sources;
     while !sources.is_empty() {
         let waiting = sources.iter_mut().map(|source| Box::pin(source.next()));
         let (news, place, _) = select_all(waiting).await;
