@@ -289,6 +289,7 @@ impl Link {
             .reset_timeout_on_progress()
             .with_max_total_timeout(self.waits.call_total);
         let peer = self.service.peer();
+        stay.sending();
         let sent = peer.send_cancellable_request(request, options).await;
         let handle = sent.map_err(|error| LinkError::Down(shortened(&error)))?;
         stay.sent(handle.id.clone(), handle.progress_token.clone(), listener);

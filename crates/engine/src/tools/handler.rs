@@ -28,7 +28,7 @@ use rmcp::model::{
 };
 use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::connection::Progress;
 use super::following::Followings;
@@ -116,6 +116,8 @@ pub(super) struct Shared {
     pub(super) followings: Followings,
     tickets: AtomicU64,
     running: Mutex<Vec<Running>>,
+    /// Rung when a request is known to be sent, or will not be.
+    sent: Notify,
     progress: Mutex<HashMap<ProgressToken, mpsc::Sender<Progress>>>,
 }
 
@@ -129,6 +131,7 @@ impl Shared {
             followings: Followings::default(),
             tickets: AtomicU64::new(0),
             running: Mutex::default(),
+            sent: Notify::new(),
             progress: Mutex::default(),
         }
     }
@@ -148,15 +151,32 @@ impl Shared {
 
     /// The person whom a server's question is for: of the call it came with; else of the only one there is. A question
     /// that could be for two people is for nobody.
-    fn asked(&self, origin: Option<&InboundStreamOrigin>) -> Option<Asked> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) async fn asked(&self, origin: Option<&InboundStreamOrigin>) -> Option<Asked> {
         if let Some(InboundStreamOrigin::OutboundRequest(id)) = origin {
-            let own = running.iter().find(|call| call.request.as_ref() == Some(id));
-            return own.map(|call| call.asked.clone());
+            return self.asked_by(id).await;
         }
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let first = running.first()?;
         let is_theirs = running.iter().all(|call| call.principal == first.principal);
         is_theirs.then(|| first.asked.clone())
+    }
+
+    /// The person of the call that is this request. A server may ask back before whoever sent a request has heard of its
+    /// number.
+    async fn asked_by(&self, id: &RequestId) -> Option<Asked> {
+        loop {
+            let sent = self.sent.notified();
+            {
+                let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(own) = running.iter().find(|call| call.request.as_ref() == Some(id)) {
+                    return Some(own.asked.clone());
+                }
+                if running.iter().all(|call| call.request.is_some()) {
+                    return None;
+                }
+            }
+            sent.await;
+        }
     }
 
     /// Answers what a call needs to go on, for its own caller.
@@ -293,6 +313,20 @@ pub(super) struct Stay {
 }
 
 impl Stay {
+    /// Says that the call is about to be a request whose number is not known yet.
+    pub(super) fn sending(&self) {
+        self.is_request(None);
+    }
+
+    fn is_request(&self, request: Option<RequestId>) {
+        let mut running = self.shared.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(call) = running.iter_mut().find(|call| call.ticket == self.ticket) {
+            call.request = request;
+        }
+        drop(running);
+        self.shared.sent.notify_waiters();
+    }
+
     /// Says which request the call is now, and who wants to hear of its progress.
     pub(super) fn sent(
         &mut self,
@@ -300,11 +334,7 @@ impl Stay {
         token: ProgressToken,
         listener: Option<mpsc::Sender<Progress>>,
     ) {
-        let mut running = self.shared.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(call) = running.iter_mut().find(|call| call.ticket == self.ticket) {
-            call.request = Some(request);
-        }
-        drop(running);
+        self.is_request(Some(request));
         let mut progress = self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(old) = self.token.take() {
             progress.remove(&old);
@@ -321,6 +351,7 @@ impl Drop for Stay {
         let mut running = self.shared.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|call| call.ticket != self.ticket);
         drop(running);
+        self.shared.sent.notify_waiters();
         if let Some(token) = self.token.take() {
             let mut progress = self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.remove(&token);
@@ -348,11 +379,14 @@ impl ClientHandler for Handler {
         params: CreateMessageRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let Some(asked) = self.0.asked(context.extensions.get()) else {
-            return Err(ErrorData::invalid_request("there is nobody to ask", None));
+        let answer = async {
+            let Some(asked) = self.0.asked(context.extensions.get()).await else {
+                return Err(ErrorData::invalid_request("there is nobody to ask", None));
+            };
+            self.0.sample(params, &asked).await
         };
         tokio::select! {
-            answer = self.0.sample(params, &asked) => answer,
+            answer = answer => answer,
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
         }
     }
@@ -369,11 +403,14 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let Some(asked) = self.0.asked(context.extensions.get()) else {
-            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        let answer = async {
+            match self.0.asked(context.extensions.get()).await {
+                Some(asked) => self.0.elicit(request, asked.person.as_ref()).await,
+                None => ElicitResult::new(ElicitationAction::Decline),
+            }
         };
         tokio::select! {
-            answer = self.0.elicit(request, asked.person.as_ref()) => Ok(answer),
+            answer = answer => Ok(answer),
             () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
         }
     }

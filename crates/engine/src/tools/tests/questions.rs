@@ -1,7 +1,13 @@
 //! What a server asks back reaches the caller's person, and nobody else.
 
+use std::pin::pin;
+
 use super::*;
+use crate::tools::handler::{Asked, Shared};
 use agent::tools::question::Reply;
+use futures_util::poll;
+use rmcp::model::{ProgressToken, RequestId};
+use rmcp::service::InboundStreamOrigin;
 use serde_json::Map;
 use testkit::tool_server::result;
 
@@ -154,4 +160,32 @@ async fn questions_lie_on_the_desk_for_their_own_person_alone() {
     let (called, ()) = tokio::join!(world.host.call(&caller, &tool, json!({}), None), answer);
     assert_eq!(called.unwrap().text, "called write");
     assert!(desk.open(&tenant, "owner").is_empty());
+}
+
+#[tokio::test]
+async fn a_question_that_comes_before_its_request_is_known_waits_for_it() {
+    let server: ServerId = "new".parse().unwrap();
+    let shared = Arc::new(Shared::new(server, Vec::new(), None));
+    let asked = Asked { person: Arc::new(Scripted::default()), session: Some("own".to_owned()) };
+    let origin = |number| InboundStreamOrigin::OutboundRequest(RequestId::Number(number));
+    let token = || ProgressToken(RequestId::Number(1));
+    let (first, second, third) = (origin(1), origin(2), origin(3));
+    let mut stay = shared.enter("one", &asked);
+    stay.sending();
+    let mut early = pin!(shared.asked(Some(&first)));
+    assert!(poll!(&mut early).is_pending());
+    stay.sent(RequestId::Number(1), token(), None);
+    assert_eq!(early.await.unwrap().session.as_deref(), Some("own"));
+    assert!(shared.asked(Some(&second)).await.is_none(), "no call is about to be sent");
+    // The call is asked back and sent again.
+    stay.sending();
+    let mut early = pin!(shared.asked(Some(&second)));
+    let mut never = pin!(shared.asked(Some(&third)));
+    assert!(poll!(&mut early).is_pending() && poll!(&mut never).is_pending());
+    stay.sent(RequestId::Number(2), token(), None);
+    assert!(early.await.is_some());
+    stay.sending();
+    assert!(poll!(&mut never).is_pending());
+    drop(stay);
+    assert!(never.await.is_none(), "nobody's call is left");
 }
