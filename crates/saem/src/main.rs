@@ -1,5 +1,6 @@
 //! The `saem` binary: configuration, wiring and commands.
 
+mod allocator;
 mod args;
 mod backend;
 mod commands;
@@ -14,6 +15,8 @@ mod traces;
 mod wiring;
 
 use std::io::Write;
+use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -31,13 +34,10 @@ use crate::args::{Cli, Command};
 use crate::config::{Config, Overrides};
 use crate::output::Output;
 
-/// Loading documents is mostly small allocations on many threads, which the system's allocator is slow at.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Threads for what takes a moment: searching, embedding, indexing, reading the disk. More would only wait for each other
-/// and for the disk, and each keeps some megabytes of its own; some are to spare for tenants whose index is being made.
-const WORKING_THREADS_MAX: usize = 16;
+/// Threads for what takes a moment, for each processor: searching, embedding, indexing, reading the disk. More would only
+/// wait for each other and for the disk, and each keeps some megabytes of its own.
+const WORKING_THREADS_PER_PROCESSOR: usize = 3;
+const WORKING_THREADS: RangeInclusive<usize> = 6..=16;
 
 /// How long threads may take to come to their end.
 const ENDING_MAX: Duration = Duration::from_secs(5);
@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     if let Command::Program(program) = &cli.command {
         return ended(become_program(program));
     }
+    allocator::fit_to(&cli.command);
     ended(start(cli))
 }
 
@@ -63,6 +64,16 @@ fn become_program(order: &args::Program) -> Result<ExitCode> {
     let Some((program, arguments)) = order.command.split_first() else { bail!("no program") };
     let why = engine::tools::become_program(&limits, program, arguments);
     bail!("{} cannot be started: {why}", program.display())
+}
+
+/// How many there are for this process.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn working_threads() -> usize {
+    let threads = processors().saturating_mul(WORKING_THREADS_PER_PROCESSOR);
+    threads.clamp(*WORKING_THREADS.start(), *WORKING_THREADS.end())
 }
 
 /// An error is told in one line, its causes after it.
@@ -101,7 +112,7 @@ fn start(cli: Cli) -> Result<ExitCode> {
     let config = config::load(&overrides)?;
     let sender = start_log(&config, cli.common.verbose, &cli.command)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .max_blocking_threads(WORKING_THREADS_MAX)
+        .max_blocking_threads(working_threads())
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(async {

@@ -64,7 +64,10 @@ impl Installation {
     pub(crate) async fn on(config: &Config, store: Store) -> Result<Self> {
         let folder = config.data_folder()?;
         let failpoints = failpoints();
-        let index = LocalIndex::new(index::Settings { folder: folder.join("index"), failpoints });
+        // With the names that are looked up, some threads are left for searches.
+        let writers_max = crate::working_threads() / 3;
+        let settings = index::Settings { folder: folder.join("index"), failpoints, writers_max };
+        let index = LocalIndex::new(settings);
         let built_in: Arc<dyn Embedder> =
             Arc::new(BuiltInEmbedder::new().context("the built-in embedder")?);
         let embedder = embedder(config, &built_in).await?;

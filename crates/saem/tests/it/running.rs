@@ -299,3 +299,17 @@ async fn a_server_anywhere_is_asked_by_its_address_with_a_key_from_the_environme
     let nobody = world.run_bare(&["search", "x", "--server", "http://127.0.0.1:9"], &[]);
     assert!(shown(&nobody).contains("does not answer"), "{}", shown(&nobody));
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_gives_free_memory_back_at_once_unless_it_is_told_otherwise() {
+    let world = World::new();
+    for (environment, delay) in [(&[][..], "0"), (&[("MIMALLOC_PURGE_DELAY", "50")], "50")] {
+        let server = world.serve_with(environment).await;
+        let process = server.child.id().unwrap();
+        let variables = std::fs::read_to_string(format!("/proc/{process}/environ")).unwrap();
+        let setting = format!("MIMALLOC_PURGE_DELAY={delay}");
+        assert!(variables.split('\0').any(|variable| variable == setting), "{variables:?}");
+        server.kill().await;
+    }
+}
