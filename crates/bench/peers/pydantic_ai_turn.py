@@ -1,6 +1,11 @@
-"""A peer of `bench turn`: two agents of pydantic-ai, one that judges passages and one that answers, with five turns of history."""
+"""A peer of `bench turn`: two agents of pydantic-ai, one that judges passages and one that answers, with five turns of history.
+
+With `streamed` behind the material, the answer is read as the model writes it, as Saem reads it; else it comes whole. A verdict
+always comes whole.
+"""
 
 import asyncio
+import sys
 from importlib import metadata
 
 from pydantic import BaseModel
@@ -34,13 +39,24 @@ start = [message for question, text in turns.SAID for message in said(question, 
 histories = [list(start) for _ in range(turns.SESSIONS)]
 
 
+IS_STREAMED = sys.argv[2:] == ["streamed"]
+
+
+async def written(question: str, history: list[ModelMessage]) -> str:
+    if not IS_STREAMED:
+        return (await answer.run(question, message_history=history)).output
+    async with answer.run_stream(question, message_history=history) as run:
+        return "".join([piece async for piece in run.stream_text(delta=True)])
+
+
 async def turn(session: int, question: str) -> str:
     history = histories[session]
     verdict = await judge.run(turns.judged(question))
     assert verdict.output.is_sufficient
-    answered = await answer.run(turns.asked(question), message_history=history)
-    histories[session] = (history + said(question, answered.output))[-2 * turns.SHOWN :]
-    return answered.output
+    text = await written(turns.asked(question), history)
+    histories[session] = (history + said(question, text))[-2 * turns.SHOWN :]
+    return text
 
 
-asyncio.run(turns.serve(turn, f"pydantic-ai-slim {metadata.version('pydantic-ai-slim')}"))
+name = f"pydantic-ai-slim {metadata.version('pydantic-ai-slim')}"
+asyncio.run(turns.serve(turn, f"{name}, streamed" if IS_STREAMED else name))

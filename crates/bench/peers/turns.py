@@ -4,7 +4,7 @@ Each line on standard input is the number of turns and of sessions that ask at t
 is JSON with what the run took. A session is asked one question after the other.
 
 The peers leave out what Saem does besides: nobody calls them over HTTP, the passages are ready instead of searched for, the
-tokens of what a model reads are not counted, nothing is written to disk, no memory is rewritten, and answers come whole.
+tokens of what a model reads are not counted, nothing is written to disk, no memory is rewritten, and answers come whole but where a peer is said to be streamed.
 """
 
 import asyncio

@@ -193,13 +193,19 @@ fn peers(
     company: Company,
     material: &Path,
 ) -> Result<Vec<(String, Peer, Series)>> {
-    let scripts: &[&str] = match company {
-        Company::WithPeers => &["pydantic_ai_turn.py", "langgraph_turn.py"],
+    // Saem reads an answer as it is written; that one of them does too shows what it costs.
+    let scripts: &[(&str, Option<&str>)] = match company {
+        Company::WithPeers => &[
+            ("pydantic_ai_turn.py", None),
+            ("pydantic_ai_turn.py", Some("streamed")),
+            ("langgraph_turn.py", None),
+        ],
         Company::Alone => &[],
     };
-    let start = |name: &&str| {
-        let mut peer = Peer::start(&places.python, name, &[material])?;
-        let version = peer.ask("version")?.as_str().unwrap_or(name).to_owned();
+    let start = |(name, manner): &(&str, Option<&str>)| {
+        let arguments: Vec<&Path> = [material].into_iter().chain(manner.map(Path::new)).collect();
+        let mut peer = Peer::start(&places.python, name, &arguments)?;
+        let version = peer.ask("version")?.as_str().unwrap_or(*name).to_owned();
         ask(&mut peer, SESSIONS, SESSIONS)?;
         Ok((version, peer, Series::default()))
     };
