@@ -47,6 +47,8 @@ await walk(async ({ page, go }) => {
 
   // Gone, everywhere.
   await page.getByRole("link", { name: "Documents", exact: true }).last().click();
+  // What was found links to the document too, and stands there until the list comes.
+  await page.locator(".passages").waitFor({ state: "detached" });
   await page.getByRole("link", { name: /Guide/ }).click();
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
