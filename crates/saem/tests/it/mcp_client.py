@@ -149,6 +149,9 @@ async def changes(client, era, heard, uri):
             await session.subscribe_resource(uri)
             await ingest(client, text)
             await heard.until("notifications/resources/updated", uri)
+            # Word of this change that came while the client leaves would be an error to it.
+            await heard.until("notifications/resources/list_changed")
+            heard.messages.clear()
             await client.call_tool("ingest_document", {"name": "second.md", "text": "# Second\n\nNew."})
             await heard.until("notifications/resources/list_changed")
         elif isinstance(client, mcp.Client):
