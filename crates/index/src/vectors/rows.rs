@@ -95,23 +95,40 @@ struct Products<'a> {
 impl WithSimd for Products<'_> {
     type Output = ();
 
-    // Written so that the compiler sees multiply-and-add-pairs.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
         let Self { query, rows, candidates } = self;
         for candidates in candidates.chunks_mut(ROWS_FETCHED) {
-            for candidate in candidates.iter() {
-                fetch(row(rows, query.len(), candidate.slot));
+            // Memory sees by itself that rows follow each other.
+            let follow = candidates.is_sorted_by(|one, next| one.slot.wrapping_add(1) == next.slot);
+            if !follow {
+                for candidate in candidates.iter() {
+                    fetch(row(rows, query.len(), candidate.slot));
+                }
             }
             for candidate in candidates {
-                let mut sum = 0_i32;
-                for (&number, &code) in query.iter().zip(row(rows, query.len(), candidate.slot)) {
-                    sum = sum.wrapping_add(i32::from(number) * i32::from(code as i8));
-                }
-                candidate.score = sum as f32;
+                candidate.score = product(query, row(rows, query.len(), candidate.slot)) as f32;
             }
         }
     }
+}
+
+/// Sums that are kept apart until the end: so many that the compiler multiplies and adds in pairs, on every processor.
+const COLUMNS: usize = 32;
+
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "the loop goes to the length of each array")]
+fn product(query: &[i16], row: &[u8]) -> i32 {
+    let mut sums = [0_i32; COLUMNS];
+    // Rows have a multiple of 64 codes.
+    let parts = query.as_chunks::<COLUMNS>().0.iter().zip(row.as_chunks::<COLUMNS>().0);
+    for (numbers, codes) in parts {
+        for column in 0..COLUMNS {
+            let product = i32::from(numbers[column]) * i32::from(codes[column] as i8);
+            sums[column] = sums[column].wrapping_add(product);
+        }
+    }
+    sums.iter().fold(0, |all, sum| all.wrapping_add(*sum))
 }
 
 #[inline(always)]

@@ -140,7 +140,7 @@ impl<B: AsRef<[u8]>> Segment<B> {
         }
         if self.clusters.is_empty() || allowed.count_max() <= self.len() / NARROW {
             self.rank_all(worth, allowed, scratch);
-            return Ok(self.best_keys(&mut scratch.candidates.list, count));
+            return Ok(self.best_keys(&mut scratch.candidates.list, count, count));
         }
         scratch.table.prepare(&scratch.turned);
         let mut wanted = self.portion(effort, count, allowed);
@@ -149,7 +149,9 @@ impl<B: AsRef<[u8]>> Segment<B> {
             let seen = self.estimate(wanted, allowed, scratch);
             let complete = seen == self.len() && scratch.candidates.list.len() < wanted.ranked;
             self.rank(worth, scratch);
-            let hits = self.best_keys(&mut scratch.candidates.list, count);
+            // Usually the first portion has enough keys, and the others need no sorting.
+            let portion = count.saturating_mul(2);
+            let hits = self.best_keys(&mut scratch.candidates.list, count, portion);
             if hits.len() == count || complete {
                 return Ok(hits);
             }
@@ -262,16 +264,23 @@ impl<B: AsRef<[u8]>> Segment<B> {
         let slots = (0..).zip(self.keys()).filter(|(slot, key)| allowed.allows(*slot, *key));
         candidates.extend(slots.map(|(slot, _)| Candidate { score: 0.0, slot }));
         self.rank(worth, scratch);
+        // The vectors of a key mostly follow each other. Only the best of them is looked at further.
+        scratch.candidates.list.dedup_by(|later, best| {
+            let is_same = self.key(later.slot) == self.key(best.slot);
+            if is_same && later.score > best.score {
+                *best = *later;
+            }
+            is_same
+        });
     }
 
-    /// The best candidate of each key, best first.
-    fn best_keys(&self, candidates: &mut [Candidate], count: usize) -> Vec<Hit> {
+    /// The best candidate of each key, best first; so many are sorted at a time.
+    fn best_keys(&self, candidates: &mut [Candidate], count: usize, portion: usize) -> Vec<Hit> {
         let mut hits = Vec::with_capacity(count.min(candidates.len()));
         let mut met = HashSet::with_capacity_and_hasher(count, RandomState::default());
         let mut rest = candidates;
         while hits.len() < count && !rest.is_empty() {
-            // Usually the first portion has enough keys, and the others need no sorting.
-            let portion = count.saturating_mul(2).min(rest.len());
+            let portion = portion.min(rest.len());
             if portion < rest.len() {
                 rest.select_nth_unstable_by_key(portion, Candidate::place);
             }
