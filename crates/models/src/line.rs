@@ -311,7 +311,7 @@ impl Reply {
     /// All that has come since; none at the end. Nothing is lost when the future is dropped.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, LineError> {
         loop {
-            let mut bytes = Vec::new();
+            let mut bytes = Vec::with_capacity(self.buffer.len());
             let taken = self.body.take(&self.buffer, &mut bytes)?;
             self.buffer.drain(..taken);
             if self.body.is_over() {

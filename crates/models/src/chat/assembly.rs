@@ -4,7 +4,7 @@ use agent::model::{Finish, Limit, ModelEvent, ToolCall, Usage};
 use serde_json::{Map, Value};
 
 use super::refrain::Refrain;
-use super::thinking::ThinkingSplitter;
+use super::thinking::{self, ThinkingSplitter};
 use super::wire::{Chunk, DONE, Fragment};
 
 /// Calls in one answer: far more than any model makes on purpose.
@@ -110,10 +110,9 @@ impl Assembly {
             return Ok(Progress::More);
         }
         if let Some(words) = self.refrain.as_ref().and_then(|refrain| refrain.words(data)) {
-            let words = words.to_owned();
             self.refrains_left = REFRAINS_MAX;
-            self.count(words.len())?;
-            self.add_text(words, events);
+            count(&mut self.output_bytes, words.len(), self.output_bytes_max)?;
+            add_text(&mut self.splitter, words, events);
             return Ok(Progress::More);
         }
         let mut chunk: Chunk = serde_json::from_str(data).map_err(|error| {
@@ -139,7 +138,7 @@ impl Assembly {
             if !thoughts.is_empty() {
                 events.push(ModelEvent::Reasoning(thoughts));
             }
-            self.add_text(text, events);
+            add_text(&mut self.splitter, &text, events);
             for fragment in delta.fragments() {
                 self.add_fragment(fragment, events)?;
             }
@@ -182,14 +181,6 @@ impl Assembly {
         Ok(finish)
     }
 
-    fn add_text(&mut self, text: String, events: &mut Vec<ModelEvent>) {
-        match &mut self.splitter {
-            Some(splitter) => splitter.push(&text, events),
-            None if text.is_empty() => {}
-            None => events.push(ModelEvent::Text(text)),
-        }
-    }
-
     fn add_fragment(
         &mut self,
         fragment: Fragment,
@@ -218,7 +209,7 @@ impl Assembly {
             call.name = name;
         }
         if self.output_tool.as_ref() == Some(&call.name) {
-            self.add_text(arguments, events);
+            add_text(&mut self.splitter, &arguments, events);
         } else {
             call.arguments.push_str(&arguments);
         }
@@ -261,11 +252,19 @@ impl Assembly {
     }
 
     fn count(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.output_bytes = self.output_bytes.saturating_add(bytes);
-        if self.output_bytes > self.output_bytes_max {
-            return Err(Fault::Limit(Limit::OutputBytes(self.output_bytes_max)));
-        }
-        Ok(())
+        count(&mut self.output_bytes, bytes, self.output_bytes_max)
+    }
+}
+
+fn count(counted: &mut usize, bytes: usize, bytes_max: usize) -> Result<(), Fault> {
+    *counted = counted.saturating_add(bytes);
+    if *counted > bytes_max { Err(Fault::Limit(Limit::OutputBytes(bytes_max))) } else { Ok(()) }
+}
+
+fn add_text(splitter: &mut Option<ThinkingSplitter>, text: &str, events: &mut Vec<ModelEvent>) {
+    match splitter {
+        Some(splitter) => splitter.push(text, events),
+        None => thinking::add_words(text, events),
     }
 }
 

@@ -19,6 +19,15 @@ enum Place {
     Answer,
 }
 
+/// Adds words of an answer. Those that have come together are one event: each costs whoever it passes as much as a page would.
+pub(super) fn add_words(words: &str, events: &mut Vec<ModelEvent>) {
+    match events.last_mut() {
+        _ if words.is_empty() => {}
+        Some(ModelEvent::Text(before)) => before.push_str(words),
+        _ => events.push(ModelEvent::Text(words.to_owned())),
+    }
+}
+
 /// Takes text in pieces, gives events. Blanks before the answer are dropped: many models write some first.
 #[derive(Debug)]
 pub(super) struct ThinkingSplitter {
@@ -49,8 +58,7 @@ impl ThinkingSplitter {
                     events.push(ModelEvent::Text(text.to_owned()));
                 }
             }
-            Place::Answer if piece.is_empty() => {}
-            Place::Answer => events.push(ModelEvent::Text(piece.to_owned())),
+            Place::Answer => add_words(piece, events),
         }
     }
 

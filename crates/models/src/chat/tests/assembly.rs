@@ -196,10 +196,32 @@ fn the_arguments_of_the_output_tool_are_the_answer() {
     ];
     let (events, end) = assemble(assembly, &pieces);
     let names: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
-    assert_eq!(names[0], r#"Text("{\"ok\":")"#);
-    assert_eq!(names[1], r#"Text("true}")"#);
-    assert!(names[2].starts_with("ToolCall(ToolCall { id: \"b\", name: \"search\""), "{names:?}");
-    assert_eq!((names.len(), end), (4, Ok(Finish::ToolCalls)));
+    assert_eq!(names[0], r#"Text("{\"ok\":true}")"#);
+    assert!(names[1].starts_with("ToolCall(ToolCall { id: \"b\", name: \"search\""), "{names:?}");
+    assert_eq!((names.len(), end), (3, Ok(Finish::ToolCalls)));
+}
+
+#[test]
+fn words_that_come_together_are_one_event_and_thoughts_stand_apart() {
+    let pieces = [
+        delta(&json!({"content": "spring "})),
+        delta(&json!({"content": "water"})),
+        delta(&json!({"reasoning_content": "hm"})),
+        delta(&json!({"content": " is"})),
+        delta(&json!({"content": " cold"})),
+        delta(&json!({"content": ""})),
+        finish("stop"),
+    ];
+    for assembly in [plain(), Assembly::new(false, None, 10_000)] {
+        let (mut events, _) = assemble(assembly, &pieces);
+        events.truncate(3);
+        let expected = [
+            ModelEvent::Text("spring water".to_owned()),
+            ModelEvent::Reasoning("hm".to_owned()),
+            ModelEvent::Text(" is cold".to_owned()),
+        ];
+        assert_eq!(events, expected);
+    }
 }
 
 #[test]
