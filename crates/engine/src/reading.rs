@@ -124,8 +124,8 @@ pub(crate) fn chunks(
     let mut chunks = Vec::with_capacity(split.chunks.len());
     for (place, chunk) in split.chunks.into_iter().enumerate() {
         let heading_path = heading_path(document, &split.sections, chunk.section);
-        let own_path = extract::heading_path(&split.sections, chunk.section);
         if want == Want::Pieces {
+            let own_path = extract::heading_path(&split.sections, chunk.section);
             let mut piece = |text: String| pieces.push(Piece { chunk: place, text });
             for range in chunk.pieces() {
                 let text = chunk.text.get(range.clone()).unwrap_or_default();
