@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::filter::Tags;
 use crate::knowledge::{Excerpt, Found, Passage};
 use crate::names::{DocumentId, SectionId};
-use crate::retrieval::Shingles;
+use crate::retrieval::Marks;
 use crate::text::clip;
 
 /// A text with its name.
@@ -79,7 +79,7 @@ fn passage(enclosure: &Enclosure, ordinal: usize, piece: &str) -> Option<Passage
         text: piece.to_owned(),
         range: 0..piece.len(),
         tags: Tags::new(),
-        shingles: Shingles::default(),
+        marks: Marks::default(),
     };
     Some(Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() })
 }

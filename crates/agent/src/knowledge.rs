@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::filter::Tags;
 use crate::identity::Timestamp;
 use crate::names::{CollectionName, DocumentId, SectionId};
-use crate::retrieval::Shingles;
+use crate::retrieval::Marks;
 
 /// A document as it is listed; its text is kept apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,14 +104,14 @@ pub struct Excerpt {
     pub text: String,
     pub range: Range<usize>,
     pub tags: Tags,
-    pub shingles: Shingles,
+    pub marks: Marks,
 }
 
 impl Passage {
     /// What it says and where it stands, to be changed for this passage alone.
     pub fn edit(&mut self) -> &mut Excerpt {
         let excerpt = Arc::make_mut(&mut self.excerpt);
-        excerpt.shingles = Shingles::default();
+        excerpt.marks = Marks::default();
         excerpt
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::filter::TagValue;
-use crate::knowledge::Passage;
+use crate::knowledge::{Excerpt, Passage};
 
 /// The `doc_type` whose passages are questions with their answers.
 pub const FAQ: &str = "faq";
@@ -33,8 +33,10 @@ impl Shares {
 /// Whether a passage is a question with its answer; everything else counts as a guide.
 #[must_use]
 pub fn is_faq(passage: &Passage) -> bool {
-    let types = passage.tags.get("doc_type").map_or(&[][..], Vec::as_slice);
-    types.iter().any(|value| matches!(value, TagValue::Text(name) if name == FAQ))
+    *passage.marks.is_faq.get_or_init(|| {
+        let types = passage.tags.get("doc_type").map_or(&[][..], Vec::as_slice);
+        types.iter().any(|value| matches!(value, TagValue::Text(name) if name == FAQ))
+    })
 }
 
 /// Longest question of a pair, in bytes: what is longer is no question.
@@ -94,8 +96,8 @@ fn first_of_each(
 ) -> Vec<Passage> {
     let mut kept: Vec<Passage> = Vec::with_capacity(passages.len());
     for passage in passages {
-        let shingles = passage.shingles.of(&passage.text);
-        if !kept.iter().any(|earlier| is_same(earlier.shingles.of(&earlier.text), shingles)) {
+        let shingles = shingles_of(&passage);
+        if !kept.iter().any(|earlier| is_same(shingles_of(earlier), shingles)) {
             let is_last = is_last(&passage);
             kept.push(passage);
             if is_last {
@@ -106,24 +108,26 @@ fn first_of_each(
     kept
 }
 
-/// What a text is told apart from others by: made when it is first asked for, and then known. It follows from the text,
-/// so that it makes no two excerpts different, and a copy, which may be edited, begins without.
+/// What is found out about an excerpt when it is first asked for, and then known. It follows from what the excerpt says, so that it
+/// makes no two different, and a copy, which may be edited, begins without.
 #[derive(Debug, Default)]
-pub struct Shingles(OnceLock<Vec<u64>>);
-
-impl Shingles {
-    fn of(&self, text: &str) -> &[u64] {
-        self.0.get_or_init(|| shingles(text))
-    }
+pub struct Marks {
+    is_faq: OnceLock<bool>,
+    /// What its text is told apart from others by.
+    shingles: OnceLock<Vec<u64>>,
 }
 
-impl Clone for Shingles {
+fn shingles_of(excerpt: &Excerpt) -> &[u64] {
+    excerpt.marks.shingles.get_or_init(|| shingles(&excerpt.text))
+}
+
+impl Clone for Marks {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl PartialEq for Shingles {
+impl PartialEq for Marks {
     fn eq(&self, _other: &Self) -> bool {
         true
     }

@@ -8,7 +8,7 @@ use crate::knowledge::{Excerpt, Found, Passage};
 use crate::memory::SaidTurn;
 use crate::model::Tokenizer;
 use crate::names::{DocumentId, SectionId};
-use crate::retrieval::Shingles;
+use crate::retrieval::Marks;
 
 /// A token for each word.
 pub(crate) struct Words;
@@ -42,7 +42,7 @@ pub(crate) fn passage(kind: &str, heading: &str, text: &str) -> Passage {
         text: text.to_owned(),
         range: 0..0,
         tags: Tags::from([("doc_type".to_owned(), vec![TagValue::Text(kind.to_owned())])]),
-        shingles: Shingles::default(),
+        marks: Marks::default(),
     };
     Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() }
 }

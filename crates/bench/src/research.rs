@@ -15,7 +15,7 @@ use agent::names::{SectionId, TenantId};
 use agent::ports::{Clock, Entropy, Journals, Ledger, PortError};
 use agent::price::PriceList;
 use agent::research::message::Uuid;
-use agent::retrieval::Shingles;
+use agent::retrieval::Marks;
 use anyhow::{Context, Result, bail, ensure};
 use engine::EngineError;
 use engine::chat::Library;
@@ -252,7 +252,7 @@ fn passage(name: &str, text: &str) -> Option<Passage> {
         text: text.to_owned(),
         range: 0..text.len(),
         tags: Tags::new(),
-        shingles: Shingles::default(),
+        marks: Marks::default(),
     };
     Some(Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() })
 }

@@ -9,7 +9,7 @@ use agent::knowledge::{Excerpt, Found, Passage};
 use agent::language::Language;
 use agent::names::SectionId;
 use agent::ports::{ChunkKey, Find, Hit, IndexState};
-use agent::retrieval::Shingles;
+use agent::retrieval::Marks;
 use tantivy::columnar::Column;
 use tantivy::directory::OwnedBytes;
 use tantivy::schema::Value;
@@ -242,7 +242,7 @@ impl Snapshot {
             text: stored.text,
             range: stored.range,
             tags: stored.tags,
-            shingles: Shingles::default(),
+            marks: Marks::default(),
         })
     }
 

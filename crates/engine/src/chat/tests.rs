@@ -15,7 +15,7 @@ use agent::model::{Finish, ModelError, ModelEvent};
 use agent::names::{SectionId, TenantId};
 use agent::ports::{Audit, Clock as _, Entropy, Later, PortError, Sessions as _};
 use agent::price::{Price, PriceList};
-use agent::retrieval::Shingles;
+use agent::retrieval::Marks;
 use agent::turn::{Done, Outcome};
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -145,7 +145,7 @@ fn passage(digit: char, title: &str, text: &str) -> Passage {
         text: text.to_owned(),
         range: 0..text.len(),
         tags: agent::filter::Tags::new(),
-        shingles: Shingles::default(),
+        marks: Marks::default(),
     };
     let found = Found { similarity: Some(0.6), ..Found::default() };
     Passage { excerpt: Arc::new(excerpt), score: 0.9, found }

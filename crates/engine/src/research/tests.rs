@@ -17,7 +17,7 @@ use agent::research::call::{Failure, Freshness};
 use agent::research::journal::Event;
 use agent::research::message::{CheckVerdict, Content};
 use agent::research::source::Hit;
-use agent::retrieval::Shingles;
+use agent::retrieval::Marks;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use testkit::clock::HandClock;
@@ -85,7 +85,7 @@ fn passage(name: &str, text: &str) -> Passage {
         text: text.to_owned(),
         range: 0..text.len(),
         tags: Tags::new(),
-        shingles: Shingles::default(),
+        marks: Marks::default(),
     };
     Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() }
 }

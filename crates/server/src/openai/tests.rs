@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent::identity::Timestamp;
 use agent::knowledge::{Excerpt, Found, Passage};
-use agent::retrieval::Shingles;
+use agent::retrieval::Marks;
 use agent::turn::{Citation, Outcome, TurnId, TurnRecord};
 use engine::chat::Talk;
 use http::HeaderValue;
@@ -80,7 +80,7 @@ fn record() -> TurnRecord {
         text: "text".to_owned(),
         range: 0..4,
         tags: agent::filter::Tags::new(),
-        shingles: Shingles::default(),
+        marks: Marks::default(),
     };
     let passage = Passage { excerpt: Arc::new(excerpt), score: 1.0, found: Found::default() };
     TurnRecord {
