@@ -13,8 +13,6 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{SegmentReader, Term};
 
-use crate::tokens::{SEPARATOR, Terms};
-
 /// Between a tag's name and its value; no name holds it.
 const AFTER_NAME: char = '\u{1}';
 
@@ -23,17 +21,22 @@ const FLAG: char = 'b';
 const NUMBER: char = 'n';
 const TEXT: char = 't';
 
-/// The terms under which a chunk with these tags is found.
-pub(crate) fn terms<'a>(tags: impl Iterator<Item = (&'a String, &'a Vec<TagValue>)>) -> Terms {
-    let (mut terms, mut written) = (Terms::default(), String::new());
+/// Stands for a blank: indexes that were made when terms were handed over with this sign between them have it so.
+const UNIT_SEPARATOR: char = '\u{1f}';
+
+/// Gives the terms under which a chunk with these tags is found.
+pub(crate) fn terms<'a>(
+    tags: impl Iterator<Item = (&'a String, &'a Vec<TagValue>)>,
+    mut give: impl FnMut(&str),
+) {
+    let mut term = String::new();
     for (name, values) in tags {
         for value in values {
-            written.clear();
-            write_term(&mut written, name, value);
-            terms.push(&written);
+            term.clear();
+            write_term(&mut term, name, value);
+            give(&term);
         }
     }
-    terms
 }
 
 /// The query that exactly the chunks passing `filter` answer.
@@ -105,9 +108,8 @@ fn write_term(term: &mut String, name: &str, value: &TagValue) {
         TagValue::Flag(flag) => term.push(if *flag { '1' } else { '0' }),
         TagValue::Number(number) => term.push_str(&format!("{:016x}", ordered(*number))),
         TagValue::Text(text) => {
-            // Terms are handed over in one string, with a sign between them that none may hold.
             let letters = clip(text, TAG_BYTES_MAX).chars();
-            term.extend(letters.map(|letter| if letter == SEPARATOR { ' ' } else { letter }));
+            term.extend(letters.map(|letter| if letter == UNIT_SEPARATOR { ' ' } else { letter }));
         }
     }
 }

@@ -9,29 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use agent::knowledge::DocumentChunks;
+use agent::filter::Tags;
+use agent::knowledge::{DocumentChunks, NewChunk};
 use agent::names::DocumentId;
 use agent::ports::{Failpoints, IndexState};
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, MmapDirectory};
-use tantivy::indexer::UserOperation;
-use tantivy::{
-    Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyDocument, TantivyError,
-    Term,
-};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentReader, TantivyError};
 
 use crate::excerpts::Excerpts;
-use crate::query;
-use crate::schema::{self, Fields};
+use crate::pending::{Chunk, Pending};
+use crate::schema::{self, Entry, Fields};
 use crate::snapshot::{Snapshot, VectorFile};
-use crate::tokens::Analyzer;
+use crate::tokens::{Analyzer, Vocabularies};
 use crate::vectors::{self, Segment, SegmentBuilder};
 
-/// Memory for chunks that wait to be committed.
-const WRITER_BYTES: usize = 128 << 20;
-
-/// Orders that the writer is given at once: its memory is looked at after each lot.
-const ORDERS_MAX: usize = 1024;
+/// Memory for chunks that tantivy itself would index: the least that it takes, as it is given whole segments.
+const WRITER_BYTES: usize = 15_000_000;
 
 /// How often, and how long each time, the lock of a process that has just ended is waited for.
 const LOCK_WAITS_MAX: u32 = 40;
@@ -75,14 +69,23 @@ struct Writing {
     payload: Payload,
     /// What a failed write falls back to.
     committed: Payload,
-    /// Vectors of chunks that wait in the writer.
+    /// Chunks that wait for the commit.
+    pending: Option<Pending>,
+    /// Their vectors.
     vectors: Option<SegmentBuilder>,
 }
 
-/// A document ready to be written: its chunks as the keyword index takes them, and their vectors.
+/// Documents whose chunks have been taken apart.
 struct Analyzed {
+    /// What their terms are numbered by.
+    vocabularies: Arc<Vocabularies>,
+    documents: Vec<AnalyzedDocument>,
+}
+
+struct AnalyzedDocument {
     document: DocumentId,
-    chunks: Vec<(TantivyDocument, Vec<Vec<f32>>)>,
+    tags: Tags,
+    chunks: Vec<(Entry, NewChunk)>,
 }
 
 impl Generation {
@@ -109,7 +112,6 @@ impl Generation {
         if index.schema() != schema {
             return Err(TantivyError::SchemaError("it was made by another version".to_owned()));
         }
-        query::register_tokenizer(&index);
         let payload = match index.load_metas()?.payload {
             Some(text) => serde_json::from_str(&text).map_err(damaged)?,
             None => Payload::default(),
@@ -129,6 +131,7 @@ impl Generation {
                 writer: None,
                 committed: payload.clone(),
                 payload,
+                pending: None,
                 vectors: None,
             }),
             snapshot: RwLock::new(Arc::new(snapshot)),
@@ -165,42 +168,55 @@ impl Generation {
         outcome.inspect_err(|_| writing.fall_back())
     }
 
-    fn analyze(&self, documents: Vec<DocumentChunks>) -> tantivy::Result<Vec<Analyzed>> {
+    fn analyze(&self, documents: Vec<DocumentChunks>) -> tantivy::Result<Analyzed> {
         let mut analyzer = self.analyzer.lock().unwrap_or_else(PoisonError::into_inner);
-        let analyze = |of: DocumentChunks| {
-            let mut chunks = Vec::with_capacity(of.chunks.len());
-            for chunk in &of.chunks {
-                let entry = schema::entry(&self.fields, &mut analyzer, &of, chunk);
-                chunks.push(entry.map_err(damaged)?);
-            }
-            let vectors = of.chunks.into_iter().map(|chunk| chunk.vectors);
-            let chunks = chunks.into_iter().zip(vectors).collect();
-            Ok(Analyzed { document: of.document, chunks })
+        let vocabularies = analyzer.vocabularies();
+        let mut analyze = |of: DocumentChunks| {
+            let entries = of.chunks.iter().map(|chunk| schema::entry(&mut analyzer, &of, chunk));
+            let entries = entries.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
+            let chunks = entries.into_iter().zip(of.chunks).collect();
+            Ok(AnalyzedDocument { document: of.document, tags: of.tags, chunks })
         };
-        documents.into_iter().map(analyze).collect()
+        let documents = documents.into_iter().map(&mut analyze).collect::<tantivy::Result<_>>()?;
+        Ok(Analyzed { vocabularies, documents })
     }
 
-    /// Hands documents to the writer, many chunks at once: each by itself would wake the thread that indexes them.
-    fn add(&self, writing: &mut Writing, documents: Vec<Analyzed>) -> tantivy::Result<()> {
-        let mut orders = Vec::new();
-        for Analyzed { document, chunks } in documents {
-            let before = Term::from_field_bytes(self.fields.document, &document.to_bytes());
-            orders.push(UserOperation::Delete(before));
-            for (mut entry, vectors) in chunks {
+    fn add(&self, writing: &mut Writing, analyzed: Analyzed) -> tantivy::Result<()> {
+        let Analyzed { vocabularies, documents } = analyzed;
+        // Who has it may write here.
+        self.writer(writing)?;
+        for AnalyzedDocument { document, tags, chunks } in documents {
+            let waiting = writing.pending.as_ref();
+            if waiting.is_some_and(|pending| !pending.takes(&vocabularies, &document))
+                && let Some(pending) = writing.pending.take()
+            {
+                self.hand_over(self.writer(writing)?, pending)?;
+            }
+            let first_key = writing.payload.next_key;
+            let mut arriving = Vec::with_capacity(chunks.len());
+            for (entry, NewChunk { tags, vectors, .. }) in &chunks {
                 let key = writing.payload.next_key;
                 writing.payload.next_key += 1;
-                for vector in &vectors {
+                for vector in vectors {
                     writing.vectors()?.push(key, vector).map_err(damaged)?;
                 }
-                entry.add_u64(self.fields.key, key);
-                orders.push(UserOperation::Add(entry));
-                if orders.len() >= ORDERS_MAX {
-                    self.writer(writing)?.run(std::mem::take(&mut orders))?;
-                }
+                arriving.push(Chunk { key, entry, tags });
             }
+            let pending = writing
+                .pending
+                .get_or_insert_with(|| Pending::new(Arc::clone(&vocabularies), first_key));
+            pending.add(&self.index, self.fields, (&document, &tags), arriving)?;
         }
-        self.writer(writing)?.run(orders)?;
         Ok(())
+    }
+
+    /// Makes a segment of the chunks that wait; it counts from the next commit on, and what they replace until then.
+    fn hand_over(&self, writer: &IndexWriter, pending: Pending) -> tantivy::Result<()> {
+        writer.delete_query(pending.superseded(self.fields))?;
+        match pending.finish()? {
+            Some(segment) => writer.add_segment(segment),
+            None => Ok(()),
+        }
     }
 
     /// Merges everything: one keyword segment, one vector file, nothing deleted in either.
@@ -227,7 +243,7 @@ impl Generation {
 
     fn commit(&self, writing: &mut Writing) -> tantivy::Result<()> {
         self.writer(writing)?;
-        let Writing { writer, payload, vectors, .. } = writing;
+        let Writing { writer, payload, pending, vectors, .. } = writing;
         let writer = writer.as_mut().ok_or(TantivyError::Poisoned)?;
         self.failpoints.reached("index.before_vectors");
         // Both halves are written beside each other: the last commit of a load has both processors to itself.
@@ -237,11 +253,12 @@ impl Generation {
                 let thread = std::thread::Builder::new().name("vector-writer".to_owned());
                 keeping = Some(thread.spawn_scoped(scope, || self.keep(payload, vectors))?);
             }
-            let prepared = writer.prepare_commit();
+            let handed_over = pending.take().map_or(Ok(()), |it| self.hand_over(writer, it));
             if let Some(keeping) = keeping {
                 keeping.join().map_err(|_| damaged("writing vectors panicked"))??;
             }
-            prepared
+            handed_over?;
+            writer.prepare_commit()
         })?;
         self.failpoints.reached("index.after_vectors");
         prepared.set_payload(&serde_json::to_string(payload).map_err(damaged)?);
@@ -344,6 +361,7 @@ impl Writing {
     fn fall_back(&mut self) {
         self.payload.clone_from(&self.committed);
         self.writer = None;
+        self.pending = None;
         self.vectors = None;
     }
 }

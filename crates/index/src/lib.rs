@@ -5,9 +5,13 @@ mod excerpts;
 mod filters;
 mod finding;
 mod generation;
+mod inversion;
 mod known_terms;
 mod local;
+mod pending;
 mod places;
+#[cfg(test)]
+mod plain;
 mod query;
 mod schema;
 mod snapshot;

@@ -9,9 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use agent::analysis::{GramPlace, Translation, Word, WordKind, translations, words};
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, SchemaBuilder, TextFieldIndexing, TextOptions};
-use tantivy::{DocAddress, Score, Searcher, TantivyDocument, Term};
+use tantivy::{DocAddress, Score, Searcher, Term};
 
-use crate::tokens::{Analyzer, TermsTokenizer};
 use crate::top::Top;
 
 /// Longest question looked at, in bytes: some 600 syllables. What follows is a pasted document.
@@ -28,13 +27,16 @@ const ENTRIES_MAX: u64 = 50_000;
 /// So many terms are looked up whatever they cost.
 const TERMS_MIN: usize = 4;
 
+/// What the schema says takes texts apart. tantivy is never given one: a segment is made of terms that are numbered already.
+pub(crate) const TOKENIZER: &str = "terms";
+
 /// The fields of the keyword index. Positions are not kept: what stands in quotes is looked for in the texts found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeywordFields {
-    words: Field,
-    grams: Field,
+    pub(crate) words: Field,
+    pub(crate) grams: Field,
     /// The words of the headings once more: what a part is called says more than what it mentions.
-    heading: Field,
+    pub(crate) heading: Field,
 }
 
 impl KeywordFields {
@@ -42,36 +44,13 @@ impl KeywordFields {
     pub(crate) fn declare(schema: &mut SchemaBuilder) -> Self {
         let mut field = |name: &str| {
             let indexing = TextFieldIndexing::default()
-                .set_tokenizer(TermsTokenizer::NAME)
+                .set_tokenizer(TOKENIZER)
                 .set_fieldnorms(true)
                 .set_index_option(IndexRecordOption::WithFreqs);
             schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
         };
         Self { words: field("words"), grams: field("grams"), heading: field("heading") }
     }
-
-    /// Adds a passage. `heading` is the document's title and the path of headings above the text;
-    /// it counts as part of the text too, which often takes its subject as said.
-    pub(crate) fn add(
-        self,
-        document: &mut TantivyDocument,
-        analyzer: &mut Analyzer,
-        heading: &str,
-        body: &str,
-    ) {
-        let heading = analyzer.terms(heading);
-        let body = analyzer.terms(body);
-        document.add_text(self.heading, heading.words.as_str());
-        for terms in [&heading, &body] {
-            document.add_text(self.words, terms.words.as_str());
-            document.add_text(self.grams, terms.grams.as_str());
-        }
-    }
-}
-
-/// Tells an index how the terms of the keyword fields are written; every index that is written to needs it.
-pub(crate) fn register_tokenizer(index: &tantivy::Index) {
-    index.tokenizers().register(TermsTokenizer::NAME, TermsTokenizer::default());
 }
 
 /// What was found, best first.

@@ -8,14 +8,12 @@ use agent::language::Language;
 use agent::names::DocumentId;
 use agent::text::line_and_text;
 use serde::{Deserialize, Serialize, Serializer};
-use tantivy::TantivyDocument;
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
 
-use crate::filters;
-use crate::query::KeywordFields;
-use crate::tokens::{Analyzer, TermsTokenizer};
+use crate::query::{KeywordFields, TOKENIZER};
+use crate::tokens::{Analyzer, TextTerms};
 
 /// Names how chunks are analysed; a change of analysis changes it, and every index is built anew.
 pub const RECIPE: &str = "chunks/6";
@@ -63,7 +61,7 @@ impl Stored {
 pub(crate) fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let tags = TextFieldIndexing::default()
-        .set_tokenizer(TermsTokenizer::NAME)
+        .set_tokenizer(TOKENIZER)
         .set_fieldnorms(false)
         .set_index_option(IndexRecordOption::Basic);
     let tags = TextOptions::default().set_indexing_options(tags);
@@ -78,21 +76,22 @@ pub(crate) fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// A chunk as the keyword index takes it, but for its key.
+/// A chunk as the keyword index takes it, but for its key and its tags.
+pub(crate) struct Entry {
+    /// The document's title and the path of headings above the text.
+    pub(crate) heading: TextTerms,
+    pub(crate) text: TextTerms,
+    pub(crate) language: u64,
+    /// [`Stored`] as it is written.
+    pub(crate) stored: Vec<u8>,
+}
+
+/// Takes a chunk apart.
 pub(crate) fn entry(
-    fields: &Fields,
     analyzer: &mut Analyzer,
     of: &DocumentChunks,
     chunk: &NewChunk,
-) -> Result<TantivyDocument, serde_json::Error> {
-    // Its terms take about twice the bytes of its text.
-    let text_bytes = chunk.text.len();
-    let mut entry = TantivyDocument::with_capacity(4 * text_bytes + STORED_BYTES);
-    entry.add_bytes(fields.document, &of.document.to_bytes());
-    fields.keyword.add(&mut entry, analyzer, &chunk.heading_path.join("\n"), &chunk.text);
-    entry.add_u64(fields.language, Language::of(&chunk.text).number());
-    let tags = MergedTags { document: &of.tags, chunk: &chunk.tags };
-    entry.add_text(fields.tags, filters::terms(tags.iter()).as_str());
+) -> Result<Entry, serde_json::Error> {
     let stored = StoredView {
         document: &of.document,
         ordinal: chunk.ordinal,
@@ -101,14 +100,18 @@ pub(crate) fn entry(
         source: &of.source,
         heading_path: &chunk.heading_path,
         range: &chunk.range,
-        tags,
+        tags: MergedTags { document: &of.tags, chunk: &chunk.tags },
     };
-    let mut bytes = Vec::with_capacity(text_bytes + STORED_BYTES);
+    let mut bytes = Vec::with_capacity(chunk.text.len() + STORED_BYTES);
     serde_json::to_writer(&mut bytes, &stored)?;
     bytes.push(b'\n');
     bytes.extend(chunk.text.as_bytes());
-    entry.add_bytes(fields.stored, &bytes);
-    Ok(entry)
+    Ok(Entry {
+        heading: analyzer.terms(&chunk.heading_path.join("\n")),
+        text: analyzer.terms(&chunk.text),
+        language: Language::of(&chunk.text).number(),
+        stored: bytes,
+    })
 }
 
 /// [`Stored`] as it is written, but for its text: thousands of chunks a second are not copied for it.
@@ -126,13 +129,13 @@ struct StoredView<'a> {
 
 /// The tags of a chunk and those of its document that it does not have itself.
 #[derive(Clone, Copy)]
-struct MergedTags<'a> {
-    document: &'a Tags,
-    chunk: &'a Tags,
+pub(crate) struct MergedTags<'a> {
+    pub(crate) document: &'a Tags,
+    pub(crate) chunk: &'a Tags,
 }
 
 impl<'a> MergedTags<'a> {
-    fn iter(self) -> impl Iterator<Item = (&'a String, &'a Vec<TagValue>)> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'a String, &'a Vec<TagValue>)> {
         let inherited = self.document.iter().filter(|(name, _)| !self.chunk.contains_key(*name));
         inherited.chain(self.chunk)
     }

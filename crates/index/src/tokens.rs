@@ -1,43 +1,54 @@
-//! Puts a text's terms into the form that tantivy indexes: for each field one string of terms with a sign between them.
+//! Takes texts apart into terms, each as a number: who has met a term before need not look at its letters again.
 
 mod known;
+mod slots;
+mod vocabulary;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::analysis::{Word, words};
-use known::KnownPieces;
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// Stands after each term. Words are made of letters, digits and few signs; tags give it up.
-pub(crate) const SEPARATOR: char = '\u{1f}';
-const SEPARATOR_BYTE: u8 = b'\x1f';
+use self::known::KnownPieces;
+pub(crate) use self::vocabulary::{Terms, Vocabulary};
 
-/// The terms of a text, sorted by field. Each field has its own statistics: a pair of syllables is
+/// Terms of one field after which an analyzer begins anew: those of some hundred thousand documents, in some ten megabytes.
+const TERMS_MAX: usize = 1 << 18;
+
+/// The terms of a text, by field, as numbers. Each field has its own statistics: a pair of syllables is
 /// never as rare as a word.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TextTerms {
     /// Stems, codes and their parts.
-    pub(crate) words: Terms,
+    pub(crate) words: Vec<u32>,
     /// Pairs of syllables.
-    pub(crate) grams: Terms,
+    pub(crate) grams: Vec<u32>,
 }
 
-/// Terms one after another.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Terms(String);
+impl TextTerms {
+    fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.grams.is_empty()
+    }
+}
 
-impl Terms {
-    pub(crate) fn push(&mut self, term: &str) {
-        self.0.push_str(term);
-        self.0.push(SEPARATOR);
+/// What the numbers of terms stand for.
+#[derive(Default)]
+pub(crate) struct Vocabularies {
+    words: Mutex<Vocabulary>,
+    grams: Mutex<Vocabulary>,
+}
+
+impl Vocabularies {
+    pub(crate) fn words(&self) -> MutexGuard<'_, Vocabulary> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As a field's value.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
+    pub(crate) fn grams(&self) -> MutexGuard<'_, Vocabulary> {
+        self.grams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Signs that are never part of a word at its edge; without them more pieces are alike.
-fn is_edge(letter: char) -> bool {
+pub(crate) fn is_edge(letter: char) -> bool {
     matches!(
         letter,
         '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '[' | ']' | '"' | '\'' | '`' | '*' | '|'
@@ -48,113 +59,60 @@ fn is_edge(letter: char) -> bool {
 #[derive(Default)]
 pub(crate) struct Analyzer {
     known: KnownPieces,
+    vocabularies: Arc<Vocabularies>,
 }
 
 impl Analyzer {
+    /// What the numbers that it gives from now on stand for. It is others than before when there were too many of them.
+    pub(crate) fn vocabularies(&mut self) -> Arc<Vocabularies> {
+        let terms = self.vocabularies.words().len().max(self.vocabularies.grams().len());
+        if terms > TERMS_MAX {
+            self.known.forget();
+            self.vocabularies = Arc::default();
+        }
+        Arc::clone(&self.vocabularies)
+    }
+
     /// Takes `text` apart once, for all fields. No word reaches across a blank, so each piece between two is
     /// taken by itself. Words that say nothing are left out, as questions leave them out, unless there are no others.
     pub(crate) fn terms(&mut self, text: &str) -> TextTerms {
         let terms = self.content_terms(text);
-        if terms.is_empty() { TextTerms::of(text, |_| true) } else { terms }
+        if terms.is_empty() { self.number(text, |_| true) } else { terms }
     }
 
     fn content_terms(&mut self, text: &str) -> TextTerms {
-        let mut terms = TextTerms::with_capacity(text.len());
+        // In English a word is some six letters, in Korean two syllables of three bytes each; with some to spare.
+        let room = text.len() / 4;
+        let mut terms =
+            TextTerms { words: Vec::with_capacity(room), grams: Vec::with_capacity(room) };
         for piece in text.split_ascii_whitespace() {
             let piece = piece.trim_matches(is_edge);
-            if piece.is_empty() {
+            if piece.is_empty() || self.known.add(piece, &mut terms) {
                 continue;
             }
-            if let Some((words, grams)) = self.known.find(piece) {
-                terms.words.0.push_str(words);
-                terms.grams.0.push_str(grams);
-            } else {
-                let fresh = TextTerms::of(piece, Word::says_something);
-                self.known.keep(piece, fresh.words.as_str(), fresh.grams.as_str());
-                terms.words.0.push_str(fresh.words.as_str());
-                terms.grams.0.push_str(fresh.grams.as_str());
-            }
+            let fresh = self.number(piece, Word::says_something);
+            self.known.keep(piece, &fresh);
+            terms.words.extend(fresh.words);
+            terms.grams.extend(fresh.grams);
         }
         terms
-    }
-}
-
-impl TextTerms {
-    /// With room for the terms of about so many bytes of text.
-    fn with_capacity(bytes: usize) -> Self {
-        let terms = || Terms(String::with_capacity(bytes + bytes / 2));
-        Self { words: terms(), grams: terms() }
     }
 
     /// The terms of the words that are `wanted`.
-    fn of(text: &str, wanted: impl Fn(&Word) -> bool) -> Self {
-        let mut terms = Self::default();
+    fn number(&self, text: &str, wanted: impl Fn(&Word) -> bool) -> TextTerms {
+        let mut terms = TextTerms::default();
+        let (mut words_known, mut grams_known) =
+            (self.vocabularies.words(), self.vocabularies.grams());
         for word in words(text).iter().filter(|word| wanted(word)) {
-            if !word.stem.is_empty() {
-                terms.words.push(&word.stem);
-            }
-            for part in word.parts.iter().chain(&word.humps) {
-                terms.words.push(part);
+            let stem = Some(&word.stem).filter(|stem| !stem.is_empty());
+            for term in stem.into_iter().chain(&word.parts).chain(&word.humps) {
+                terms.words.push(words_known.number(term));
             }
             for gram in &word.grams {
-                terms.grams.push(&gram.text);
+                terms.grams.push(grams_known.number(&gram.text));
             }
         }
         terms
-    }
-
-    fn is_empty(&self) -> bool {
-        self.words.0.is_empty() && self.grams.0.is_empty()
-    }
-}
-
-/// Gives tantivy the terms of a [`Terms`] string.
-///
-/// tantivy's own form for text that is taken apart already is written to JSON and read again for every passage.
-#[derive(Clone, Default)]
-pub(crate) struct TermsTokenizer {
-    token: Token,
-}
-
-impl TermsTokenizer {
-    /// The name under which an index knows it.
-    pub(crate) const NAME: &'static str = "terms";
-}
-
-impl Tokenizer for TermsTokenizer {
-    type TokenStream<'a> = TermsStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermsStream<'a> {
-        self.token.reset();
-        TermsStream { rest: text, token: &mut self.token }
-    }
-}
-
-pub(crate) struct TermsStream<'a> {
-    rest: &'a str,
-    token: &'a mut Token,
-}
-
-impl TokenStream for TermsStream<'_> {
-    fn advance(&mut self) -> bool {
-        // Terms are short: looking at one byte after another finds their end sooner than a search made for long texts.
-        let Some(end) = self.rest.bytes().position(|byte| byte == SEPARATOR_BYTE) else {
-            return false;
-        };
-        let (term, rest) = self.rest.split_at_checked(end).unwrap_or_default();
-        self.rest = rest.get(1..).unwrap_or_default();
-        self.token.text.clear();
-        self.token.text.push_str(term);
-        self.token.position = self.token.position.wrapping_add(1);
-        true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
     }
 }
 
@@ -164,37 +122,54 @@ mod tests {
 
     use super::*;
 
-    /// What tantivy makes of a field's value.
-    fn terms_of(value: &Terms) -> Vec<String> {
-        let mut terms = Vec::new();
-        TermsTokenizer::default()
-            .token_stream(value.as_str())
-            .process(&mut |token| terms.push(token.text.clone()));
-        terms
-    }
-
-    fn text_terms(text: &str) -> TextTerms {
-        Analyzer::default().terms(text)
+    /// The terms of a text, as they are written.
+    fn terms(text: &str) -> (Vec<String>, Vec<String>) {
+        let mut analyzer = Analyzer::default();
+        let vocabularies = analyzer.vocabularies();
+        let TextTerms { words, grams } = analyzer.terms(text);
+        (vocabularies.words().written(&words), vocabularies.grams().written(&grams))
     }
 
     #[test]
-    fn the_terms_of_a_text_reach_the_index_one_by_one() {
-        let terms = text_terms("NB-4031 오류는");
-        assert_eq!(terms_of(&terms.words), ["nb4031", "nb", "4031", "오류"]);
-        assert_eq!(terms_of(&terms.grams), ["오류", "류는"]);
+    fn the_terms_of_a_text_are_told_apart_by_field() {
+        let (words, grams) = terms("NB-4031 오류는");
+        assert_eq!(words, ["nb4031", "nb", "4031", "오류"]);
+        assert_eq!(grams, ["오류", "류는"]);
+    }
+
+    #[test]
+    fn a_piece_that_comes_again_has_the_same_terms() {
+        let (words, grams) = terms("오류는 NB-4031, 오류는 (오류는");
+        assert_eq!(words, ["오류", "nb4031", "nb", "4031", "오류", "오류"]);
+        assert_eq!(grams, ["오류", "류는"].repeat(3));
     }
 
     #[test]
     fn a_term_has_a_longest_length_and_its_syllables_are_found_all_the_same() {
         let long = "a1".repeat(TERM_LETTERS_MAX);
-        assert!(terms_of(&text_terms(&long).words).is_empty());
-        assert!(!terms_of(&text_terms(&"가나".repeat(TERM_LETTERS_MAX)).grams).is_empty());
+        assert!(terms(&long).0.is_empty());
+        assert!(!terms(&"가나".repeat(TERM_LETTERS_MAX)).1.is_empty());
     }
 
     #[test]
     fn text_without_words_gives_no_terms() {
         for text in ["", " \n\t", "…!?", "🙂🙂", "\u{0}\u{301}"] {
-            assert_eq!(text_terms(text), TextTerms::default(), "{text:?}");
+            assert_eq!(terms(text), (Vec::new(), Vec::new()), "{text:?}");
         }
+    }
+
+    #[test]
+    fn an_analyzer_with_too_many_terms_begins_anew_and_the_old_numbers_stay_known() {
+        let mut analyzer = Analyzer::default();
+        let before = analyzer.vocabularies();
+        let old = analyzer.terms("예산 first").words;
+        for number in 0..=TERMS_MAX {
+            analyzer.terms(&format!("w{number}"));
+        }
+        let after = analyzer.vocabularies();
+        assert!(!Arc::ptr_eq(&before, &after));
+        assert_eq!(before.words().written(&old), ["예산", "first"]);
+        let new = analyzer.terms("first").words;
+        assert_eq!(after.words().written(&new), ["first"]);
     }
 }

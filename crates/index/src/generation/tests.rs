@@ -2,9 +2,10 @@
 
 use agent::filter::Tags;
 use agent::knowledge::NewChunk;
-use agent::ports::NoFailpoints;
+use agent::ports::{Find, NoFailpoints};
 
 use super::*;
+use crate::pending;
 
 fn document(number: u32, texts: &[&str]) -> DocumentChunks {
     let chunk = |text: &&str| NewChunk {
@@ -131,4 +132,55 @@ fn a_vector_that_does_not_fit_takes_what_was_readied_with_it() {
     assert!(generation.stage(vec![wrong]).is_err());
     generation.apply(vec![with_vectors(3, &["three"])], 3).unwrap();
     assert_eq!(shown(&generation), (1, 1));
+}
+
+/// The keys of the chunks that say this.
+fn found(generation: &Generation, word: &str) -> Vec<u64> {
+    let find = Find { text: Some(word.to_owned()), count: 10, ..Find::default() };
+    let lists = generation.snapshot().find(&find).unwrap();
+    let mut keys: Vec<u64> = lists.keyword.iter().map(|hit| hit.key.0).collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn of_a_document_that_is_readied_twice_the_later_one_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    generation.stage(vec![document(1, &["spring", "well"]), document(2, &["river"])]).unwrap();
+    generation.stage(vec![document(1, &["spring"])]).unwrap();
+    generation.stage(vec![document(2, &[])]).unwrap();
+    generation.apply(Vec::new(), 4).unwrap();
+    assert_eq!(found(&generation, "spring"), [3]);
+    assert_eq!(found(&generation, "well"), [0_u64; 0]);
+    assert_eq!(found(&generation, "river"), [0_u64; 0]);
+    assert_eq!(generation.snapshot().state.chunks, 1);
+}
+
+#[test]
+fn chunks_whose_terms_are_numbered_differently_wait_for_the_same_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    generation.stage(vec![document(1, &["spring well", "well"])]).unwrap();
+    // As when there were too many terms.
+    *generation.analyzer.lock().unwrap() = Analyzer::default();
+    generation.apply(vec![document(2, &["river spring"])], 2).unwrap();
+    assert_eq!(found(&generation, "spring"), [0, 2]);
+    assert_eq!(found(&generation, "well"), [0, 1]);
+    assert_eq!(found(&generation, "river"), [2]);
+}
+
+#[test]
+fn more_terms_than_may_wait_are_found_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    // Each is a word and a syllable by itself.
+    let long = "물 ".repeat(pending::TERMS_MAX / 16);
+    for number in 1..=10 {
+        generation.stage(vec![document(number, &[long.as_str(), "spring"])]).unwrap();
+    }
+    generation.apply(Vec::new(), 10).unwrap();
+    assert_eq!(generation.index.searchable_segment_ids().unwrap().len(), 2);
+    assert_eq!(found(&generation, "spring").len(), 10);
+    assert_eq!(found(&generation, "물").len(), 10);
 }

@@ -6,8 +6,7 @@ use tantivy::{Index, TantivyDocument};
 
 use super::*;
 use crate::bits::Bits;
-use crate::query::register_tokenizer;
-use crate::tokens::Analyzer;
+use crate::plain;
 
 const WORDS: [&str; 12] = [
     "예산을",
@@ -35,16 +34,15 @@ fn world(segments: &[Vec<String>]) -> World {
     let fields = KeywordFields::declare(&mut schema);
     let name = schema.add_text_field("name", tantivy::schema::STRING | STORED);
     let index = Index::create_in_ram(schema.build());
-    register_tokenizer(&index);
+    plain::register_tokenizer(&index);
     let mut writer = index.writer_with_num_threads(1, 20_000_000).unwrap();
     writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
-    let mut analyzer = Analyzer::default();
     let mut deleted = Vec::new();
     for (segment, texts) in segments.iter().enumerate() {
         for (number, text) in texts.iter().enumerate() {
             let mut document = TantivyDocument::default();
             let heading = text.split(' ').next().unwrap_or_default();
-            fields.add(&mut document, &mut analyzer, heading, text);
+            plain::add(fields, &mut document, heading, text);
             let own = format!("{segment}-{number}");
             document.add_text(name, &own);
             writer.add_document(document).unwrap();

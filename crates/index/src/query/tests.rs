@@ -1,10 +1,11 @@
 //! Checks what questions find.
 
-use tantivy::Index;
 use tantivy::collector::TopDocs;
 use tantivy::schema::{STORED, Schema, Value};
+use tantivy::{Index, TantivyDocument};
 
 use super::*;
+use crate::plain;
 
 /// An index of `(heading, body)`, each known by its body.
 struct World {
@@ -18,12 +19,11 @@ fn world(passages: &[(&str, &str)]) -> World {
     let fields = KeywordFields::declare(&mut schema);
     let body = schema.add_text_field("body", STORED);
     let index = Index::create_in_ram(schema.build());
-    register_tokenizer(&index);
+    plain::register_tokenizer(&index);
     let mut writer = index.writer_with_num_threads(1, 20_000_000).unwrap();
-    let mut analyzer = Analyzer::default();
     for (heading, text) in passages {
         let mut document = TantivyDocument::default();
-        fields.add(&mut document, &mut analyzer, heading, text);
+        plain::add(fields, &mut document, heading, text);
         document.add_text(body, text);
         writer.add_document(document).unwrap();
     }
