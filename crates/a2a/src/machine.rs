@@ -405,7 +405,10 @@ pub(crate) fn assemble(
         return Ok(index);
     }
     let mut parts = known.parts.clone();
-    parts.extend(artifact.parts);
+    // Words of a stream are one text, wherever its pieces end.
+    let mut more = artifact.parts.into_iter();
+    more.by_ref().take(1).for_each(|part| join(&mut parts, part));
+    parts.extend(more);
     if parts.len() > ARTIFACT_PARTS_MAX {
         parts = joined(parts);
     }
@@ -426,27 +429,20 @@ pub(crate) fn assemble(
 
 /// Neighbouring texts that differ in nothing but their words, as one.
 fn joined(parts: Vec<Part>) -> Vec<Part> {
-    let mut all: Vec<Part> = Vec::new();
-    for part in parts {
-        match (all.last_mut(), &part) {
-            (
-                Some(Part {
-                    content: Content::Text(text),
-                    media_type,
-                    filename: None,
-                    metadata: None,
-                }),
-                Part {
-                    content: Content::Text(more),
-                    media_type: same,
-                    filename: None,
-                    metadata: None,
-                },
-            ) if media_type == same => text.push_str(more),
-            _ => all.push(part),
-        }
-    }
+    let mut all = Vec::new();
+    parts.into_iter().for_each(|part| join(&mut all, part));
     all
+}
+
+/// Adds a part; a text goes on with the one before it where they differ in nothing but their words.
+fn join(all: &mut Vec<Part>, part: Part) {
+    match (all.last_mut(), &part) {
+        (
+            Some(Part { content: Content::Text(text), media_type, filename: None, metadata: None }),
+            Part { content: Content::Text(more), media_type: same, filename: None, metadata: None },
+        ) if media_type == same => text.push_str(more),
+        _ => all.push(part),
+    }
 }
 
 #[cfg(test)]

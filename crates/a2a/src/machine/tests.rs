@@ -81,20 +81,45 @@ fn chunks_are_put_together_and_nothing_follows_the_last() {
     let told = go(&mut machine, piece("a", "chunk-2", true, true));
     let Event::Artifact(update) = told.event else { panic!() };
     assert_eq!((update.index, update.append, update.last_chunk), (1, true, true));
-    assert_eq!(machine.task().artifacts[1].parts, [Part::text("chunk-1 "), Part::text("chunk-2")]);
+    assert_eq!(machine.task().artifacts[1].parts, [Part::text("chunk-1 chunk-2")]);
     let after = machine.apply(machine.next_step(), piece("a", "x", true, false), moment(1));
     assert_eq!(after, Applied::Refused(Refusal::Complete));
     go(&mut machine, piece("a", "anew", false, false));
     go(&mut machine, piece("a", "!", true, true));
-    assert_eq!(machine.task().artifacts[1].parts, [Part::text("anew"), Part::text("!")]);
+    assert_eq!(machine.task().artifacts[1].parts, [Part::text("anew!")]);
 }
 
 #[test]
-fn a_stream_of_words_does_not_grow_into_endless_parts() {
+fn words_of_a_stream_are_one_text_and_all_else_stays_apart() {
+    let mut machine = machine(Version::V1_0);
+    let mut tell = |parts: Vec<Part>, append| {
+        let artifact = Artifact { parts, ..artifact("a", "") };
+        let piece = Update::Artifact { artifact, append, last_chunk: false, metadata: None };
+        go(&mut machine, piece);
+    };
+    let data = || Part { content: Content::Data(serde_json::json!({"n": 1})), ..Part::text("") };
+    let markdown = |text| Part { media_type: Some("text/markdown".to_owned()), ..Part::text(text) };
+    tell(vec![Part::text("It is on p")], false);
+    // Texts that come together were told apart by who sent them.
+    tell(vec![Part::text("age 4."), Part::text("A second thought.")], true);
+    tell(vec![data()], true);
+    tell(vec![Part::text("After it")], true);
+    tell(vec![markdown("*It*")], true);
+    let texts = ["It is on page 4.", "A second thought."].map(Part::text);
+    let [first, second] = texts;
+    let expected = [first, second, data(), Part::text("After it"), markdown("*It*")];
+    assert_eq!(machine.task().artifacts[0].parts, expected);
+}
+
+#[test]
+fn a_stream_of_texts_does_not_grow_into_endless_parts() {
     let mut machine = machine(Version::V1_0);
     go(&mut machine, piece("a", "w", false, false));
-    for _ in 0..2 * ARTIFACT_PARTS_MAX {
-        go(&mut machine, piece("a", "w", true, false));
+    for _ in 0..ARTIFACT_PARTS_MAX {
+        let artifact =
+            Artifact { parts: vec![Part::text("w"), Part::text("w")], ..artifact("a", "") };
+        let two = Update::Artifact { artifact, append: true, last_chunk: false, metadata: None };
+        go(&mut machine, two);
     }
     let parts = &machine.task().artifacts[0].parts;
     assert!(parts.len() <= ARTIFACT_PARTS_MAX);
