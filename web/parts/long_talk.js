@@ -23,6 +23,7 @@ export class LongTalk {
     this.after = h("div", { role: "presentation" });
     this.element = h("div", { class: "long-talk", "aria-label": label, role: label ? "group" : null }, this.before, this.after);
     frame.addEventListener("scroll", () => this.#soon(), { passive: true });
+    frame.addEventListener("keydown", (event) => this.#key(event));
     new ResizeObserver(() => this.#soon()).observe(this.element);
     new ResizeObserver(() => this.#soon()).observe(frame);
   }
@@ -66,6 +67,21 @@ export class LongTalk {
       this.place();
     }
     this.frame.scrollTop = this.frame.scrollHeight;
+  }
+
+  toBeginning() {
+    this.frame.scrollTop = 0;
+    this.place();
+  }
+
+  /** The browser's own way to an end takes a moment, and is called off by what comes in meanwhile and is kept in its place. */
+  #key(event) {
+    const isTyped = event.target.closest("input, textarea, select, [contenteditable]");
+    if (event.defaultPrevented || isTyped || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.key !== "Home" && event.key !== "End") return;
+    event.preventDefault();
+    if (event.key === "End") this.toEnd();
+    else this.toBeginning();
   }
 
   #soon() {
