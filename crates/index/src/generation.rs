@@ -183,7 +183,7 @@ impl Generation {
 
     fn add(&self, writing: &mut Writing, analyzed: Analyzed) -> tantivy::Result<()> {
         let Analyzed { vocabularies, documents } = analyzed;
-        // Who has it may write here.
+        // It holds the lock of the folder, and sweeps out what a write that broke off has left there.
         self.writer(writing)?;
         for AnalyzedDocument { document, tags, chunks } in documents {
             let waiting = writing.pending.as_ref();

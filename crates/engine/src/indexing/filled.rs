@@ -15,6 +15,10 @@ const COMMIT_BYTES_MAX: usize = 8 << 20;
 const LAST_SHARE: usize = 3;
 const LAST_BYTES_MIN: usize = STAGE_BYTES / 2;
 
+/// So little is seldom looked at a second time: the next batch may be all of it. It is not waited for where this much is there.
+const LAST_LOOK_BYTES: usize = STAGE_BYTES + LAST_BYTES_MIN;
+const LAST_LOOK_FROM_BYTES: usize = 2 * STAGE_BYTES;
+
 /// While more is coming, so many times as long as the last commit took is spent on gathering: a tenth of the time
 /// goes into commits at most, however large the index is.
 const GATHERING_PER_COMMIT: u32 = 10;
@@ -47,8 +51,11 @@ impl Staged {
     pub(super) fn is_full(&self, coming: usize) -> bool {
         // They will be about as long as the others.
         let coming_bytes = (self.bytes / self.documents.max(1)).saturating_mul(coming);
+        let is_last_look =
+            coming_bytes <= LAST_LOOK_BYTES && self.bytes >= coming_bytes.max(LAST_LOOK_FROM_BYTES);
+        let is_small = coming_bytes <= self.bytes / LAST_SHARE || is_last_look;
         self.bytes >= COMMIT_BYTES_MAX
-            || (LAST_BYTES_MIN..=self.bytes / LAST_SHARE).contains(&coming_bytes)
+            || (is_small && coming_bytes >= LAST_BYTES_MIN)
             || Instant::now() >= self.until
     }
 }
@@ -87,10 +94,31 @@ mod tests {
             // So little is better committed with the rest.
             (6 * MIB, MIB / 4, false),
             (6 * MIB, 0, false),
+            (3 * MIB, 5 * MIB / 4, true),
+            (3 * MIB, 7 * MIB / 4, false),
+            (2 * MIB, MIB, true),
+            (MIB, MIB, false),
             (MIB, MIB / 2, false),
             (0, 0, false),
         ] {
             assert_eq!(is_full(bytes, coming), expected, "{bytes} are there, {coming} are to come");
+        }
+    }
+
+    /// However long a load is, it ends in a commit of no more than two and a half batches.
+    #[test]
+    fn the_last_commit_of_a_load_is_a_small_one() {
+        let tenth = STAGE_BYTES / 10;
+        for tenths in 40..600 {
+            let (mut staged, mut coming) = (0, tenths * tenth);
+            while coming > 0 {
+                if is_full(staged, coming) {
+                    staged = 0;
+                }
+                let batch = coming.min(STAGE_BYTES);
+                (staged, coming) = (staged + batch, coming - batch);
+            }
+            assert!(2 * staged <= 5 * STAGE_BYTES, "{staged} bytes are left of {tenths} tenths");
         }
     }
 }
