@@ -230,7 +230,8 @@ impl Generation {
             self.writer(&mut writing)?.merge(&segments).wait()?;
         }
         let files = writing.payload.files.len();
-        if files > 1 || has_deletes {
+        // Where nothing is embedded there are none.
+        if files > 1 || (files == 1 && has_deletes) {
             self.merge_files(&mut writing.payload, 0..files)?;
         }
         self.commit(&mut writing)?;

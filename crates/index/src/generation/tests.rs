@@ -110,6 +110,19 @@ fn what_is_readied_twice_is_there_once() {
 }
 
 #[test]
+fn an_index_of_words_alone_is_compacted_after_a_deletion() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation =
+        Generation::create(&folder.path().join("1"), Payload::default(), Arc::new(NoFailpoints))
+            .unwrap();
+    generation.apply(vec![document(1, &["spring", "well"]), document(2, &["river"])], 1).unwrap();
+    generation.apply(vec![document(1, &["lake"])], 2).unwrap();
+    generation.compact().unwrap();
+    assert_eq!(generation.index.searchable_segment_ids().unwrap().len(), 1);
+    assert_eq!(shown(&generation), (2, 0));
+}
+
+#[test]
 fn what_was_readied_is_lost_with_the_process_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let generation = create(folder.path());
