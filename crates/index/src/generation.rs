@@ -178,6 +178,7 @@ impl Generation {
             Ok(AnalyzedDocument { document: of.document, tags: of.tags, chunks })
         };
         let documents = documents.into_iter().map(&mut analyze).collect::<tantivy::Result<_>>()?;
+        analyzer.renew_if_full();
         Ok(Analyzed { vocabularies, documents })
     }
 

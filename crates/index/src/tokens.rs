@@ -63,14 +63,18 @@ pub(crate) struct Analyzer {
 }
 
 impl Analyzer {
-    /// What the numbers that it gives from now on stand for. It is others than before when there were too many of them.
-    pub(crate) fn vocabularies(&mut self) -> Arc<Vocabularies> {
+    /// What the numbers that it gives stand for.
+    pub(crate) fn vocabularies(&self) -> Arc<Vocabularies> {
+        Arc::clone(&self.vocabularies)
+    }
+
+    /// Begins anew when there are too many terms: numbers that were given before stand for what they did.
+    pub(crate) fn renew_if_full(&mut self) {
         let terms = self.vocabularies.words().len().max(self.vocabularies.grams().len());
         if terms > TERMS_MAX {
             self.known.forget();
             self.vocabularies = Arc::default();
         }
-        Arc::clone(&self.vocabularies)
     }
 
     /// Takes `text` apart once, for all fields. No word reaches across a blank, so each piece between two is
@@ -166,6 +170,8 @@ mod tests {
         for number in 0..=TERMS_MAX {
             analyzer.terms(&format!("w{number}"));
         }
+        assert!(Arc::ptr_eq(&before, &analyzer.vocabularies()));
+        analyzer.renew_if_full();
         let after = analyzer.vocabularies();
         assert!(!Arc::ptr_eq(&before, &after));
         assert_eq!(before.words().written(&old), ["예산", "first"]);
