@@ -73,6 +73,8 @@ struct Writing {
     pending: Option<Pending>,
     /// Their vectors.
     vectors: Option<SegmentBuilder>,
+    /// What somebody has readied is gone, and they have not been told.
+    lost: bool,
 }
 
 /// Documents whose chunks have been taken apart.
@@ -133,6 +135,7 @@ impl Generation {
                 payload,
                 pending: None,
                 vectors: None,
+                lost: false,
             }),
             snapshot: RwLock::new(Arc::new(snapshot)),
         })
@@ -184,6 +187,9 @@ impl Generation {
 
     fn add(&self, writing: &mut Writing, analyzed: Analyzed) -> tantivy::Result<()> {
         let Analyzed { vocabularies, documents } = analyzed;
+        if std::mem::take(&mut writing.lost) {
+            return Err(damaged("what was readied is gone with a compaction that failed"));
+        }
         // It holds the lock of the folder, and sweeps out what a write that broke off has left there.
         self.writer(writing)?;
         for AnalyzedDocument { document, tags, chunks } in documents {
@@ -224,23 +230,40 @@ impl Generation {
     pub(crate) fn compact(&self) -> tantivy::Result<u64> {
         let before = folder_bytes(&self.folder)?;
         let mut writing = self.writing();
+        let is_waited_for = writing.has_readied();
+        let outcome = self.merge_all(&mut writing);
+        outcome.inspect_err(|_| {
+            writing.fall_back();
+            writing.lost |= is_waited_for;
+        })?;
+        drop(writing);
+        Ok(before.saturating_sub(folder_bytes(&self.folder)?))
+    }
+
+    fn merge_all(&self, writing: &mut Writing) -> tantivy::Result<()> {
+        if writing.writer.is_some() {
+            self.commit(writing)?;
+        }
+        if let Some(writer) = writing.writer.take() {
+            // A segment that is being merged cannot be merged with others too.
+            writer.wait_merging_threads()?;
+        }
         let segments = self.index.searchable_segment_ids()?;
         let searcher = self.reader.searcher();
         let has_deletes = searcher.segment_readers().iter().any(SegmentReader::has_deletes);
         if segments.len() > 1 || has_deletes {
-            self.writer(&mut writing)?.merge(&segments).wait()?;
+            self.writer(writing)?.merge(&segments).wait()?;
         }
         let files = writing.payload.files.len();
         // Where nothing is embedded there are none.
         if files > 1 || (files == 1 && has_deletes) {
             self.merge_files(&mut writing.payload, 0..files)?;
         }
-        self.commit(&mut writing)?;
+        self.commit(writing)?;
         if let Some(writer) = &writing.writer {
             writer.garbage_collect_files().wait()?;
         }
-        drop(writing);
-        Ok(before.saturating_sub(folder_bytes(&self.folder)?))
+        Ok(())
     }
 
     fn commit(&self, writing: &mut Writing) -> tantivy::Result<()> {
@@ -357,6 +380,11 @@ impl Writing {
                 Ok(none.insert(SegmentBuilder::new(dimensions).map_err(damaged)?))
             }
         }
+    }
+
+    /// Whether anything waits for a commit.
+    fn has_readied(&self) -> bool {
+        self.pending.is_some() || self.payload.next_key != self.committed.next_key
     }
 
     /// What waits in the writer must not slip into the next commit.

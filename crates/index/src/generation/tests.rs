@@ -110,6 +110,39 @@ fn what_is_readied_twice_is_there_once() {
 }
 
 #[test]
+fn an_index_is_compacted_while_its_segments_are_being_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    // As many as are merged by themselves, and enough in each that this takes a moment.
+    let words: Vec<String> = (0..2_000).map(|word| format!("word{word}")).collect();
+    let texts: Vec<&str> = words.iter().map(String::as_str).collect();
+    for number in 1..=8 {
+        generation.apply(vec![document(number, &texts)], u64::from(number)).unwrap();
+    }
+    generation.compact().unwrap();
+    assert_eq!(generation.index.searchable_segment_ids().unwrap().len(), 1);
+    assert_eq!(shown(&generation).0, 16_000);
+}
+
+#[test]
+fn what_was_readied_and_is_lost_with_a_compaction_is_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let generation = create(folder.path());
+    generation.apply(vec![with_vectors(1, &["one"])], 1).unwrap();
+    generation.stage(vec![with_vectors(2, &["two"])]).unwrap();
+    let next = generation.writing().payload.next_file;
+    let taken = vector_folder(&folder.path().join("1")).join(format!("{next:010}.vec"));
+    fs::create_dir(&taken).unwrap();
+    assert!(generation.compact().is_err());
+    fs::remove_dir(&taken).unwrap();
+    // Who has readied it would say that it is there.
+    assert!(generation.apply(Vec::new(), 2).is_err());
+    assert_eq!((shown(&generation), generation.snapshot().state.applied), ((1, 1), 1));
+    generation.apply(vec![with_vectors(2, &["two"])], 2).unwrap();
+    assert_eq!(shown(&generation), (2, 2));
+}
+
+#[test]
 fn an_index_of_words_alone_is_compacted_after_a_deletion() {
     let folder = tempfile::tempdir().unwrap();
     let generation =
